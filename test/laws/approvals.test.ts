@@ -114,7 +114,7 @@ describe('approvals through the engine', () => {
           node: 'gate',
           message: 'may I?',
           choices: ['approve', 'reject'],
-          payload: { amount: { euros: 5 } },
+          data: { amount: { euros: 5 } },
           askedBy: 'bot',
           expiresAt: null,
         },
@@ -133,7 +133,7 @@ describe('approvals through the engine', () => {
         code: 'approval-not-found',
       });
       expect(
-        await engine.answer(ID, { choice: 'approve', by: 'ann', payload: waiting.waiting[0]?.payloadHash ?? '' }),
+        await engine.answer(ID, { choice: 'approve', by: 'ann', payload: waiting.waiting[0]?.payload ?? '' }),
       ).toBe('r');
       expect(await engine.settled('r')).toMatchObject({
         state: 'completed',

@@ -141,7 +141,7 @@ describe('what each phase leaves', () => {
     const driven = await run({ review: true }, ['it is 7']);
     expect(driven.report).toMatchObject({
       state: 'suspended',
-      waiting: [{ node: 'review', payload: { answer: 'it is 7' } }],
+      waiting: [{ node: 'review', data: { answer: 'it is 7' } }],
     });
     expect(acts(driven, 'final_response')).toEqual([]);
   });

@@ -115,6 +115,13 @@ export function casesOf<Expected extends object>(file: string): readonly Case<Ex
   });
 }
 
+/** One case of a file, in one notation. */
+export function caseOf(file: string, id: string): Case<object> {
+  const found = casesOf(file).find((each) => each.id === id);
+  if (found === undefined) throw new Error(`there is no case ${id}`);
+  return found;
+}
+
 /** One test for each case. A pending case must fail: when it holds, its line in `pending.yaml` goes. */
 export function hold<Expected extends object>(
   title: string,

@@ -95,9 +95,8 @@ export async function play(each: Case<object>): Promise<Played> {
 }
 
 /** The names by which a case may name a question: its node, and the tool that it is about. */
-export function aboutOf({ node, payload }: Pick<Waiting, 'node' | 'payload'>): readonly string[] {
-  const tool = typeof payload === 'object' && payload !== null && 'tool' in payload ? [String(payload['tool'])] : [];
-  return [node, ...tool];
+export function aboutOf({ node, data }: Pick<Waiting, 'node' | 'data'>): readonly string[] {
+  return [node, ...('tool' in data ? [String(data['tool'])] : [])];
 }
 
 /** The processes that work on the run: after a crash, another one takes over. */

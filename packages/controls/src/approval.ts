@@ -52,6 +52,7 @@ function byAgent(call: ProposedCall, agent: ProposingAgent, boundary: Boundary):
         input: {
           message: `text(${quote(`${agent.name} wants to call ${tool}.`)}, ${doubt}${onlyReads(def?.effect) ? '' : `, ${repeated}`})`,
           ...callFields({ ...call, observations: agent.observations }),
+          problem: '_walk.doubt',
           boundary: quote(boundary.version),
         },
       },
@@ -81,7 +82,11 @@ function byAuthor(call: ProposedCall): AskControl {
       ask: {
         ...asked(call),
         choices: [{ name: 'approve' }, { name: 'reject' }],
-        input: { message: needsApproval ? question : doubted, ...callFields({ ...call, observations: null }) },
+        input: {
+          message: needsApproval ? question : doubted,
+          ...callFields({ ...call, observations: null }),
+          problem: '_walk.doubt',
+        },
       },
       timeoutMs: approvalTimeoutMs,
       ways: { approve: 'pass' },

@@ -59,11 +59,12 @@ export interface ProposingAgent {
 
 type Judge<Call> = (call: Call) => Json;
 
-/** What checks need from outside: JSON Schema, the policy engine, the sources of values, the tokens of rate limits. */
+/** What checks need from outside: JSON Schema, the policy engine, the sources of values, the tokens of rate limits, expressions of tools. */
 export interface Libraries<Call> {
   readonly validate: Judge<Call>;
   readonly authorize: Judge<Call>;
   readonly traceValues: Judge<Call>;
   readonly traceSecrets: Judge<Call>;
   readonly takeToken: Judge<Call>;
+  readonly readStated: Judge<Call>;
 }

@@ -10,6 +10,7 @@ import { denyControl, policyControl } from './permission.ts';
 import { egressControl, provenanceControl } from './provenance.ts';
 import { rateControl } from './rate.ts';
 import { rejectedControl } from './rejected.ts';
+import { statedControl } from './stated.ts';
 
 const CONTROLS: readonly ControlFile[] = [
   argumentsControl,
@@ -17,6 +18,7 @@ const CONTROLS: readonly ControlFile[] = [
   policyControl,
   budgetControl,
   rateControl,
+  statedControl,
   provenanceControl,
   egressControl,
   failClosedControl,

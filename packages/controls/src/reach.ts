@@ -1,5 +1,5 @@
 /** How far a call reaches: whether its arguments must be traced, and whether a person may be asked about it. */
-import { onlyReads } from '@sluice-internal/kernel/ir';
+import { onlyReads, statesOfCalls } from '@sluice-internal/kernel/ir';
 import type { BoundaryDef, ToolDef } from '@sluice-internal/kernel/ir';
 import type { Boundary, ProposedCall } from './control.ts';
 
@@ -28,6 +28,7 @@ export function isHarmless(def: ToolDef | undefined): boolean {
 /** A person may be asked about the call. */
 export function mayAsk(call: ProposedCall, boundary: Boundary): boolean {
   const { tool, def, agent, needsApproval, traced } = call;
+  if (statesOfCalls(def)) return true;
   if (agent === null) return needsApproval || (traced !== undefined && boundary.untrusted !== 'deny');
   return boundary.tools.approve.includes(tool) || tracedBy(call, boundary) !== null || !isHarmless(def);
 }

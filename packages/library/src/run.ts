@@ -42,7 +42,7 @@ export interface AnswerOptions {
   readonly text?: string;
   /** Replaces the proposed data. */
   readonly edit?: Json;
-  /** The `payloadHash` of the question that the person saw. Another question is refused then. */
+  /** The `payload` of the question that the person saw. Another question is refused then. */
   readonly payload?: string;
   /** The private key of the person (Ed25519, PEM), if the flow gives that person a key. */
   readonly key?: GivenAnswer['key'];

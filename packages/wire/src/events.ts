@@ -99,7 +99,8 @@ interface NodeEventFields {
     payload: string;
     message: string;
     choices: readonly string[];
-    packet: Json;
+    /** What is asked, beside the message. The report on the run has the packet. */
+    data: Json;
     askedBy: string;
     expiresAt: number | null;
   };

@@ -3,7 +3,7 @@ import { present } from '@sluice-internal/kernel/expr';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type { GivenAnswer, OpenedRun, Store } from '@sluice-internal/engine/ports';
-import { waitingOf } from '@sluice-internal/engine/report';
+import { questionsOf } from '@sluice-internal/engine/report';
 import { readJson, usage } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { currentUser, personHere } from '../session/ask-person.ts';
@@ -45,7 +45,7 @@ async function runAsking(_: Cli, { index }: Store, id: string): Promise<RunId> {
 /** Refuses a choice without the data (`--edit`) or the text that it needs before anything is recorded. */
 function demandContent({ program, state }: OpenedRun, id: string, answer: GivenAnswer): void {
   if (answer.edit !== undefined || answer.text !== undefined) return;
-  const question = waitingOf(program, state).find((each) => each.id === id);
+  const question = questionsOf(program, state).find((each) => each.id === id);
   const needs = question?.choices.includes(answer.choice) === true ? question.needs[answer.choice] : undefined;
   if (needs === 'edit') {
     const isCall = question?.kind === 'tool_call';

@@ -1,17 +1,16 @@
 /** `sluice approvals`: open questions, each with the commands that answer it. */
 import { present } from '@sluice-internal/kernel/expr';
-import type { Json } from '@sluice-internal/kernel/expr';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError, allOf } from '@sluice-internal/engine/ports';
 import type { Page, PageRequest, Store, Waiting } from '@sluice-internal/engine/ports';
 import { readRun } from '@sluice-internal/engine/journal';
 import { waitingOf } from '@sluice-internal/engine/report';
-import { OK, fitted, framed, oneLine, readWhole, seconds, table } from '@sluice-internal/library/documents';
+import { OK, fitted, framed, oneLine, plural, readWhole, seconds, table } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { answerLines, approversLine, escalationLine } from '../view/report-text.ts';
 import { flagsOf, scriptOf } from '../table/command-name.ts';
 import type { Options } from '../table/command-table.ts';
-import { packetLines } from '../view/packet.ts';
+import { QUESTION_LINES_MAX, fittedSections, sectionsOf } from '../view/question.ts';
 import { findRun, withStore } from '../session/store.ts';
 import type { WorldOptions } from '../session/world.ts';
 import { askPerson, currentUser, prompt } from '../session/ask-person.ts';
@@ -74,56 +73,37 @@ function leftOut({ screen }: Cli, run: RunId, error: unknown): readonly OpenQues
 }
 
 async function waitingIn(store: Store, run: RunId): Promise<readonly OpenQuestion[]> {
-  const { program, state } = await readRun(store.journal, run);
-  const world = scriptOf(state);
-  return waitingOf(program, state).map((question) => ({ question, world }));
+  const read = await readRun(store.journal, run);
+  const world = scriptOf(read.state);
+  return waitingOf(read).map((question) => ({ question, world }));
 }
 
 function block(waiting: Waiting, flags: string, width: number): string {
-  const { id, run, node, message, askedBy, payload, expiresAt, onExpiry, approvers } = waiting;
-  const whose = escalationLine({ payload });
-  const { escalation: _, ...about } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
-    [field: string]: unknown;
-  };
-  const rows = [
-    ['approval', id],
-    ['run', run],
-    ['node', oneLine(node)],
-    ['question', framed(message)],
-    ...(whose === '' ? [] : [['goes to', whose]]),
-    ...(Object.keys(about).length > 0 ? packetRows(about as Json, Math.min(PACKET_WIDTH, width - NAMES_WIDTH)) : []),
-    ...factRows(waiting),
-    ['asked by', oneLine(askedBy)],
-    ...(approvers === null ? [] : [['people', approversLine(waiting)]]),
-    ...(expiresAt === null ? [] : [['until', `${expiresAt}, then it counts as ${oneLine(onExpiry)}`]]),
-  ];
+  const { id, run, node, packet, approvers } = waiting;
+  const whose = escalationLine(waiting);
   const commands = answerLines(waiting, flags).map((line) => ['answer', line]);
-  return table([...rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]), ...commands]);
+  const column = Math.min(TEXT_WIDTH, width - NAMES_WIDTH);
+  const head = [
+    ['question', oneLine(packet.question, QUESTION_WIDTH)],
+    ['approval', `${id}  run ${run}, node ${oneLine(node)}`],
+  ];
+  const about = [
+    ...(whose === '' ? [] : [['goes to', whose]]),
+    ...(approvers === null ? [] : [['people', approversLine(waiting)]]),
+  ];
+  const room = QUESTION_LINES_MAX - head.length - about.length - commands.length - 1;
+  const sections = sectionsOf(waiting);
+  const { rows, left } = fittedSections(sections, column, Math.max(sections.length, room));
+  const more = left > 0 ? [['', `${plural(left, 'more line')}: \`approvals --json\` has all`]] : [];
+  const fitting = (rows: readonly (readonly string[])[]): string[][] =>
+    rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]);
+  return table([...fitting(head), ...rows, ...fitting([...more, ...about]), ...commands]);
 }
 
-/** The data of the question; only its first line has a name. */
-function packetRows(about: Json, width: number): string[][] {
-  return packetLines(about, width).map((line, index) => [index === 0 ? 'about' : '', line]);
-}
-
-const PACKET_WIDTH = 100;
+const TEXT_WIDTH = 110;
+const QUESTION_WIDTH = 400;
 /** The longest name of a row, the gap, and the mark of a broken line. */
 const NAMES_WIDTH = 14;
-
-/** The facts of a question without a call: the next node of each answer, and the values of the question. */
-function factRows({ packet, payload }: Waiting): string[][] {
-  if (typeof payload === 'object' && payload !== null && 'tool' in payload) return [];
-  const { blastRadius, rollback, evidence } = packet;
-  const shown = [
-    ['touches', blastRadius],
-    ['rollback', rollback],
-    ['evidence', evidence],
-  ] as const;
-  return shown.flatMap(([name, value]) => {
-    const isEmpty = value === null || (Array.isArray(value) && value.length === 0);
-    return isEmpty ? [] : [[name, oneLine(typeof value === 'string' ? value : JSON.stringify(value), 400)]];
-  });
-}
 
 /** A question, and the options that its run needs to go on as it began. */
 interface OpenQuestion {

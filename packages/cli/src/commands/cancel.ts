@@ -5,7 +5,7 @@ import { FAILED, OK } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { requireNext, withRunSession } from '../session/continue-run.ts';
 import { follow } from '../session/follow.ts';
-import { failureLine, verdictLine } from '../view/report-text.ts';
+import { evidenceLines, failureLine, verdictLine } from '../view/report-text.ts';
 import { findWholeRun } from '../session/store.ts';
 
 /** Exit 0 if the run ended cancelled. A run that could not undo everything ends with another code. */
@@ -21,6 +21,7 @@ export async function cancelCommand(cli: Cli, given: string, options: Options<'c
       cli.hint(verdictLine(report, cli.screen));
       const failure = failureLine(report);
       if (failure !== null) cli.screen.note(`  ${failure}`);
+      for (const line of evidenceLines(report)) cli.hint(`  ${line}`);
     }
     return report.state === 'cancelled' ? OK : FAILED;
   });

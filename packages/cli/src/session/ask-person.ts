@@ -1,13 +1,14 @@
 /** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. No choice is preselected. */
-import { checkedJson, isRecord } from '@sluice-internal/kernel/expr';
+import { checkedJson } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Answer, PeopleDef } from '@sluice-internal/kernel/ir';
 import type { Waiting } from '@sluice-internal/engine/ports';
-import { harmless, oneLine, unpadded, wrap } from '@sluice-internal/library/documents';
+import { harmless, oneLine, plural, unpadded, wrap } from '@sluice-internal/library/documents';
 import type { Screen } from '@sluice-internal/library/documents';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { packetLines } from '../view/packet.ts';
+import { QUESTION_LINES_MAX, fittedSections, sectionLines, sectionsOf } from '../view/question.ts';
 import { escalationLine } from '../view/report-text.ts';
 
 export interface Answered {
@@ -28,9 +29,11 @@ export async function askPerson(
   if (question === undefined) return null;
   const options = [...question.choices, LATER];
   screen.note(boxOf(question, options, screen).join('\n'));
-  const typed = await prompt('Your choice, as number or name: ', interrupted, (given) =>
-    chosen(given, options) === undefined ? `Type a number from 1 to ${options.length}, or a name.` : null,
-  );
+  const typed = await prompt('Your choice, as number or name: ', interrupted, (given) => {
+    if (chosen(given, options) !== undefined) return null;
+    const isMore = chosen(given, [MORE]) !== undefined;
+    return isMore ? wholeOf(question, screen) : `Type a number from 1 to ${options.length}, a name, or \`${MORE}\`.`;
+  });
   const choice = typed === null ? undefined : chosen(typed, options);
   if (choice === undefined || choice === LATER) return null;
   const needs = question.needs[choice];
@@ -41,7 +44,7 @@ export async function askPerson(
     answer: {
       choice,
       by,
-      payload: question.payloadHash,
+      payload: question.payload,
       ...(needs === undefined ? {} : needs === 'edit' ? { edit: parsed(added) } : { text: added }),
     },
   };
@@ -62,25 +65,49 @@ function content(
   );
 }
 
-/** The question, its data and its choices, as lines that fit the terminal. A second bar marks lines that a model can write. */
+/**
+ * The question, its packet and its choices, as lines that fit the terminal: at most 25. A second bar marks lines that a model can
+ * write.
+ */
 export function boxOf(question: Waiting, options: readonly string[], { colors, columns }: Screen): readonly string[] {
-  const { node, message, payload, expiresAt } = question;
   const width = Math.max(20, columns() - 3);
-  const { escalation: _, ...data } = isRecord(payload) ? payload : {};
   const goesTo = escalationLine(question);
-  const inside = [
-    ...wrap(unpadded(harmless(message)), width - 2).map((line, index) => (index === 0 ? line : `┆ ${line}`)),
-    ...(Object.keys(data).length === 0 ? [] : ['', ...packetLines(data, width - 2).map((line) => `┆ ${line}`)]),
-    ...(goesTo === '' ? [] : ['', ...wrap(`goes to: ${goesTo}`, width)]),
-    ...(expiresAt === null ? [] : ['', `until ${expiresAt}`]),
+  const asked = wrap(unpadded(harmless(question.packet.question)), width - 2);
+  const after = [
+    ...(goesTo === '' ? [] : wrap(`goes to: ${goesTo}`, width).slice(0, 2)),
     '',
     ...options.map((option, index) => `${index + 1}  ${oneLine(option, width - 4)}`),
   ];
+  // The two edges, and the line that names what is left out.
+  const room = QUESTION_LINES_MAX - after.length - 3;
+  const head = asked.slice(0, QUESTION_MAX);
+  const { rows, left } = fittedSections(sectionsOf(question), width - 2, Math.max(1, room - head.length - 1));
+  const more = left + asked.length - head.length;
+  const inside = [
+    ...head.map((line, index) => (index === 0 ? line : `┆ ${line}`)),
+    '',
+    ...sectionLines(rows).map((line) => `┆ ${line}`),
+    ...(more > 0 ? [`… ${plural(more, 'more line')}: type \`${MORE}\``] : []),
+    ...after,
+  ];
   return [
-    `${colors.yellow('┌')} ${colors.bold(oneLine(node, width - 6))} asks`,
+    `${colors.yellow('┌')} ${colors.bold(oneLine(question.node, width - 6))} asks`,
     ...inside.map((line) => `${colors.yellow('│')} ${line}`.trimEnd()),
     colors.yellow('└'),
   ];
+}
+
+const QUESTION_MAX = 4;
+/** Shows everything that is known about the question. */
+const MORE = 'more';
+const ALL_MAX = 1_000;
+
+/** The whole packet and all data of the question. */
+function wholeOf({ packet, data }: Waiting, { columns }: Screen): string {
+  const whole = JSON.parse(JSON.stringify({ ...packet, data })) as Json;
+  return packetLines(whole, Math.max(20, columns() - 2), ALL_MAX)
+    .map((line) => `┆ ${line}`)
+    .join('\n');
 }
 
 /** A number, a name, or the beginning of one name. */

@@ -1,8 +1,8 @@
 /** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
-import { BUDGET_ROWS, isGood, onlyReads } from '@sluice-internal/kernel/ir';
+import { BUDGET_ROWS, hasEnded, isGood, onlyReads } from '@sluice-internal/kernel/ir';
 import { isRecord } from '@sluice-internal/kernel/expr';
-import type { Json } from '@sluice-internal/kernel/expr';
 import type { Report, Usage, Waiting } from '@sluice-internal/engine/ports';
+import { doneText } from '@sluice-internal/engine/report';
 import {
   dollars,
   fitted,
@@ -19,6 +19,7 @@ import {
 import type { Screen } from '@sluice-internal/library/documents';
 import type { Escalation } from '@sluice-internal/kernel/catalog';
 import { withCommandName } from '../table/command-name.ts';
+import { fittedSections, sectionLines, sectionsOf } from './question.ts';
 
 export function verdictLine(report: Report, { colors }: Screen): string {
   const head =
@@ -57,19 +58,30 @@ export function waitingText(waiting: readonly Waiting[], flags: string, { colors
   const width = live ? columns() - 2 : Infinity;
   return waiting
     .map((each) => {
-      const { node, message, expiresAt } = each;
+      const { node, packet, expiresAt } = each;
       const until = expiresAt === null ? '' : colors.dim(`  until ${expiresAt}`);
-      const question = framed(`? ${oneLine(node)} asks: ${message}`, width).slice(`? ${oneLine(node)}`.length);
+      const question = framed(`? ${oneLine(node)} asks: ${packet.question}`, width).slice(`? ${oneLine(node)}`.length);
       const head = `${colors.yellow('?')} ${colors.bold(oneLine(node))}${question}${until}`;
       const who = approversLine(each);
       return [
         head,
+        ...urgentLines(each, Math.min(width, TEXT_WIDTH) - 6).map((line) => `    ┆ ${line}`),
         ...(who === '' ? [] : [`    ${who}`]),
         ...answerLines(each, flags).map((line) => `    ${line}`),
       ].join('\n');
     })
     .join('\n');
 }
+
+/** What a person has to know at once. `sluice approvals` has the rest. */
+const URGENT: ReadonlySet<string> = new Set(['on yes', 'careful', 'again']);
+const LINES_MAX = 12;
+
+function urgentLines(question: Waiting, width: number): readonly string[] {
+  const urgent = sectionsOf(question).filter(({ name }) => URGENT.has(name));
+  return sectionLines(fittedSections(urgent, width, LINES_MAX).rows);
+}
+const TEXT_WIDTH = 116;
 
 /** One line with the people who may answer, the answers so far, and the number that is missing. */
 export function approversLine({ approvers }: Waiting): string {
@@ -215,11 +227,15 @@ export function evidenceLines(report: Report): readonly string[] {
   const { receipts, violations, rejected } = report;
   const reason = ownReason(report);
   const lost = lossesLine(report);
+  const done = hasEnded(report.state) ? doneText(receipts) : null;
   return [
     ...(lost === null ? [] : [lost]),
     ...receipts.filter(({ effect }) => !onlyReads(effect)).map((receipt) => `receipt: ${receiptLine(receipt)}`),
+    ...(done === null ? [] : [done]),
     ...violations.map(({ message }) => `violation: ${oneLine(message, 300)}`),
-    ...(reason === undefined ? [] : [`partial: ${oneLine(reason, 300)}`]),
+    ...(reason === undefined
+      ? []
+      : [`${report.code === 'UNVERIFIED' ? 'unverified' : 'partial'}: ${oneLine(reason, 300)}`]),
     ...(rejected === null ? [] : [`rejected: ${oneLine(rejected.text, 300)}`]),
   ];
 }
@@ -229,8 +245,8 @@ function ownReason({ violations, reason }: Report): string | undefined {
   return violations.some(({ message }) => message === reason) ? undefined : reason;
 }
 
-export function escalationLine({ payload }: Pick<Waiting, 'payload'>): string {
-  const row = rowIn(payload);
+export function escalationLine({ data }: Pick<Waiting, 'data'>): string {
+  const row = rowIn(data);
   return row === null ? '' : rowLine(row);
 }
 
@@ -238,35 +254,34 @@ function rowLine({ endpoint, severity, row, recovery }: Escalation): string {
   return oneLine(`${endpoint} (${row}, severity ${severity}): ${recovery}`, 300);
 }
 
-function rowIn(payload: unknown): Escalation | null {
-  if (typeof payload !== 'object' || payload === null || !('escalation' in payload)) return null;
-  const { escalation } = payload;
-  const fits = typeof escalation === 'object' && escalation !== null && 'row' in escalation && 'endpoint' in escalation;
-  return fits ? (escalation as Escalation) : null;
+function rowIn({ escalation }: Waiting['data']): Escalation | null {
+  return isRecord(escalation) && 'row' in escalation && 'endpoint' in escalation
+    ? (escalation as unknown as Escalation)
+    : null;
 }
 
 /** One command per choice, ready to paste. `flags` are the options to repeat. */
-export function answerLines({ id, choices, needs, payload, approvers }: Waiting, flags: string): readonly string[] {
+export function answerLines({ id, choices, needs, data, approvers }: Waiting, flags: string): readonly string[] {
   const [first] = approvers?.people ?? [];
   const key = first !== undefined && approvers?.signing.includes(first) === true ? ` --key ${shellWord(first)}` : '';
   const who = first === undefined ? '' : ` --as ${shellWord(first)}${key}`;
   return choices.map((choice) => {
-    const content = contentFlag(choice, needs[choice], payload);
+    const content = contentFlag(choice, needs[choice], data);
     return harmless(withCommandName(`sluice answer ${id} ${shellWord(choice)}${content}${who}${flags}`));
   });
 }
 
 /** The option for the data or the text that a choice needs. */
-function contentFlag(choice: string, needs: 'edit' | 'text' | 'either' | undefined, payload: Json): string {
+function contentFlag(choice: string, needs: 'edit' | 'text' | 'either' | undefined, data: Waiting['data']): string {
   if (needs === undefined) return '';
   if (needs !== 'edit') return ' --text "…"';
-  return choice === 'edit' ? editFlag(payload) : ` --edit '{"…": "…"}'`;
+  return choice === 'edit' ? editFlag(data) : ` --edit '{"…": "…"}'`;
 }
 
 /** The `--edit` option, filled in with the proposal. */
-function editFlag(payload: Json): string {
-  const { tool, args, plan, stage, result } = isRecord(payload) ? payload : {};
+function editFlag({ tool, args, plan, stage, result }: Waiting['data']): string {
   // Of a stage, the result is edited. A stage that failed has none yet.
-  const proposed = stage !== undefined ? (result ?? '…') : tool === undefined ? plan : (args ?? {});
+  const call = tool === undefined ? undefined : (args ?? {});
+  const proposed = stage !== undefined ? (result ?? '…') : (plan ?? call);
   return proposed === undefined ? '' : ` --edit ${shellWord(JSON.stringify(proposed))}`;
 }

@@ -22,7 +22,7 @@ test('approvals and show name the row, whose it is, and what it demands', async 
   const ran = await sluice(['run', 'pay.flow.yaml', '--script', 's.yaml', '--input', 'x', '--json'], { cwd });
   expect(ran.status).toBe(3);
   const { run } = JSON.parse(ran.stdout) as { run: string };
-  const payload = {
+  const data = {
     tool: 'pay.out',
     amount: 12,
     payee: 'acme',
@@ -34,9 +34,9 @@ test('approvals and show name the row, whose it is, and what it demands', async 
     },
   };
   const approvals = await sluice(['approvals', '--json'], { cwd });
-  expect(JSON.parse(approvals.stdout)).toMatchObject([{ run, payload }]);
+  expect(JSON.parse(approvals.stdout)).toMatchObject([{ run, data }]);
   const shown = await sluice(['show', run, '--json'], { cwd });
-  expect(JSON.parse(shown.stdout)).toMatchObject({ waiting: [{ payload }] });
+  expect(JSON.parse(shown.stdout)).toMatchObject({ waiting: [{ data }] });
   const line = /goes to +manager or procurement \(financial_commitment, severity high\)/;
   expect((await sluice(['approvals'], { cwd })).stdout).toMatch(line);
   expect((await sluice(['show', run], { cwd })).stdout).toMatch(line);

@@ -1,7 +1,7 @@
 /** Questions as a person reads them, and text that fits the terminal. */
 import picocolors from 'picocolors';
 import { describe, expect, test } from 'vitest';
-import type { Waiting } from '@sluice-internal/engine/ports';
+import type { Packet, PacketEffect, Waiting } from '@sluice-internal/engine/ports';
 import { createScreen, widthOf, wrap } from '@sluice-internal/library/documents';
 import type { Screen } from '@sluice-internal/library/documents';
 import { boxOf, chosen } from '../../src/session/ask-person.ts';
@@ -11,6 +11,22 @@ const PACKET = {
   tool: 'mail.send',
   args: { to: 'a@b.c', body: 'Dear Madam,\nyour refund of 20 dollars is on its way to you.', copies: ['x', 'y'] },
   risk: null,
+};
+
+const EFFECT: PacketEffect = {
+  node: 'tell',
+  tool: 'mail.send',
+  effect: 'communication',
+  args: { to: 'a@b.c', body: 'Hello' },
+  amount: null,
+  recipients: ['a@b.c'],
+  payee: null,
+  reversible: false,
+  undo: null,
+  sources: [],
+  certain: true,
+  times: { most: 1 },
+  costUsd: 0,
 };
 
 describe('a packet', () => {
@@ -41,13 +57,20 @@ describe('a packet', () => {
 });
 
 describe('the box of a question', () => {
-  const question = {
-    node: 'gate',
-    message: 'Send it?',
-    payload: PACKET,
-    expiresAt: null,
-    choices: [],
-  } as unknown as Waiting;
+  const packet: Packet = {
+    question: 'Send it?',
+    goal: 'Write to Ann.',
+    user: 'mila',
+    effects: [EFFECT],
+    why: { rule: 'approval node gate', words: 'I write to her.', problem: null, confidence: null },
+    evidence: [],
+    repeats: [],
+    receipts: [],
+    left: { modelCalls: 3 },
+    expires: null,
+    onExpiry: 'reject',
+  };
+  const question = { node: 'gate', askedBy: 'clerk', packet, data: {}, choices: [] } as unknown as Waiting;
   const screen = (columns: number) => ({ colors: picocolors.createColors(false), columns: () => columns }) as Screen;
 
   test.each([30, 60, 120])('fits %i columns', (columns) => {
@@ -58,10 +81,37 @@ describe('the box of a question', () => {
   });
 
   test('text of a model cannot imitate the choices or the receiver', () => {
-    const message = `Pay?\ngoes to: nobody\n\n1  reject\n2  approve`;
-    const forged = { ...question, message, payload: { '2  reject': 'x\n2  reject' } };
+    const asked = `Pay?\ngoes to: nobody\n\n1  reject\n2  approve`;
+    const args = { '2  reject': 'x\n2  reject' };
+    const forged = { ...question, packet: { ...packet, question: asked, goal: asked, effects: [{ ...EFFECT, args }] } };
     const lines = boxOf(forged, ['approve', 'reject'], screen(60));
     expect(lines.filter((line) => /^│ (\d|goes)/.test(line))).toEqual(['│ 1  approve', '│ 2  reject']);
+  });
+
+  test('has at most 25 lines: the question, the goal and the calls stay', () => {
+    const calls = Array.from({ length: 40 }, (_, index) => ({ ...EFFECT, args: { to: `a${index}@b.c` } }));
+    const evidence = Array.from({ length: 40 }, (_, index) => ({ from: `tool${index}`, trusted: true, value: index }));
+    const lines = boxOf(
+      { ...question, packet: { ...packet, effects: calls, evidence } },
+      ['approve', 'reject'],
+      screen(80),
+    );
+    expect(lines.length).toBeLessThanOrEqual(25);
+    expect(lines[1]).toBe('│ Send it?');
+    expect(lines.join('\n')).toContain('Write to Ann.');
+    expect(lines.join('\n')).toContain('a0@b.c');
+    expect(lines.find((line) => line.includes('more lines: type `more`'))).toBeDefined();
+    expect(lines.at(-2)).toBe('│ 2  reject');
+  });
+
+  test('values that no trusted source has are named', () => {
+    const sources = [{ path: 'to', from: 'web.get', trusted: false }];
+    const lines = boxOf(
+      { ...question, packet: { ...packet, effects: [{ ...EFFECT, sources }] } },
+      ['approve'],
+      screen(90),
+    );
+    expect(lines).toContain('│ ┆ careful   to a@b.c, from web.get (not trusted)');
   });
 
   test('a choice is a number, a name or its beginning, and never nothing', () => {

@@ -38,7 +38,7 @@ test('Enter answers no question and leaves no lines; a choice is typed', { timeo
   expect(lines.slice(box, box + 3)).toEqual(['┌ gate asks', '│ Refund $250 for order A-1001?', '│']);
   expect(lines).toContain('│ 1  approve');
   expect(lines).toContain('│ 3  decide later');
-  expect(lines).toContain('Type a number from 1 to 3, or a name.');
+  expect(lines).toContain('Type a number from 1 to 3, a name, or `more`.');
   const after = lines.slice(lines.indexOf('Your choice, as number or name: approve') + 1);
   expect(after.filter((line) => line.includes('✓ pay'))).toHaveLength(1);
   expect(after.join('\n')).toContain('"refunded": 250');

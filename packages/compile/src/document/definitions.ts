@@ -341,6 +341,7 @@ function timesOf(given: Tool['timeout'], otherwise: number | undefined): Times {
 
 function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
   const { trust, trusted_fields: trustedFields, confidential, category, resource, tenure, rate_limit: rate } = tool;
+  const { amount, recipients, payee } = tool;
   return {
     ...(tenure === undefined ? {} : { tenureMs: tenure === 'run' ? 0 : durationMs(tenure) }),
     ...present({
@@ -349,6 +350,9 @@ function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
       category,
       confidential: confidential === true ? confidential : undefined,
       resource,
+      amount,
+      recipients,
+      payee,
       rate: rate && { calls: rate.calls, perMs: Math.ceil(rate.per_seconds * 1000) },
     }),
   };

@@ -5,7 +5,7 @@
 import { present } from '@sluice-internal/kernel/expr';
 import { withAsks } from '@sluice-internal/kernel/ir';
 import type { Approvers, AskEffect, Node, PeopleDef, PersonDef } from '@sluice-internal/kernel/ir';
-import { personIn, samePerson } from '@sluice-internal/kernel/ir';
+import { approvingChoices, personIn, samePerson } from '@sluice-internal/kernel/ir';
 import type { Related as RelatedEntry, Report } from '../source/diagnostics.ts';
 import { didYouMean } from '../source/nearest.ts';
 import type { Range } from '../source/range.ts';
@@ -269,13 +269,11 @@ function askedOf(effect: AskEffect, { def }: People, stage: Approvers | undefine
 }
 
 const INFORMATION: ReadonlySet<string> = new Set(['MISSING_INFO', 'AMBIGUOUS_INTENT']);
-/** Choices that approve nothing. */
-const REFUSALS: ReadonlySet<string> = new Set(['reject', 'respond', 'stop', 'decline', 'cancel']);
-
 function countedOf({ choices, onExpiry }: AskEffect): readonly string[] {
-  const names = choices.map(({ name }) => name);
-  const silent = names.includes('reject') || onExpiry === names[0] ? null : onExpiry;
-  return names.filter((name) => !REFUSALS.has(name) && name !== silent);
+  return approvingChoices(
+    choices.map(({ name }) => name),
+    onExpiry,
+  );
 }
 
 /** The approvers that the definition of a tool names. */

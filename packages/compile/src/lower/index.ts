@@ -30,7 +30,7 @@ export type { StageProtections } from './protected-call.ts';
 export { controlsOfNode } from './controlled.ts';
 export { FAILED, addRecoveries, addRecovery, decided, recoveryStart } from './recovery.ts';
 export type { Recoveries, Ways } from './recovery.ts';
-export { VERDICT } from './verdict-slot.ts';
+export { OBJECTION, VERDICT } from './verdict-slot.ts';
 export { addVerifier, confidenceIn } from './verifier.ts';
 export { DEFAULT_VERIFIER, verifierOf } from './verifier-def.ts';
 export type { RawVerifier, Verifier } from './verifier-def.ts';

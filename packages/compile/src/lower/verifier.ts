@@ -59,7 +59,7 @@ export function addVerifier(kit: Kit, verifier: Verifier, judged: Judged): NodeI
     [
       set(
         VERDICT,
-        `{"by": "verifier", "ok": ${RAW}.ok, "problem": ${RAW}.ok == true ? null : ${problemOf()}, "confidence": ${confidenceIn(`${RAW}.confidence`)}, "conflict": ${RAW}.conflict in [null, false, ""] ? null : text(${RAW}.conflict), "scripted": ${SCRIPTED} == true}`,
+        `{"by": "verifier", "ok": ${RAW}.ok, "problem": ${RAW}.ok == true ? null : ${PROBLEM}, "missing": ${MISSING}, "confidence": ${confidenceIn(`${RAW}.confidence`)}, "conflict": ${RAW}.conflict in [null, false, ""] ? null : text(${RAW}.conflict), "scripted": ${SCRIPTED} == true}`,
       ),
     ],
     next,
@@ -100,11 +100,9 @@ function verdict(ok: Expr, problem: Expr): Expr {
   return `{"by": "verifier", "ok": ${ok}, "problem": ${problem}, "confidence": null, "conflict": null, "scripted": false}`;
 }
 
-/** The sentence of a "no", with what is missing. */
-function problemOf(): Expr {
-  const missing = `type(${RAW}.missing) == list && size(${RAW}.missing) > 0 ? text("; missing: ", join(${RAW}.missing.map(m, text(m)), ", ")) : ""`;
-  return `text(${RAW}.problem == null ? "the verifier did not agree" : ${RAW}.problem, ${missing})`;
-}
+/** The sentence of a "no". */
+const PROBLEM: Expr = `text(${RAW}.problem == null ? "the verifier did not agree" : ${RAW}.problem)`;
+const MISSING: Expr = `${RAW}.ok != true && type(${RAW}.missing) == list ? ${RAW}.missing.map(m, text(m)) : []`;
 
 /** A missing or out-of-range confidence is null. */
 export function confidenceIn(value: Expr): Expr {

@@ -2,7 +2,7 @@
 import { GUARD_NAMES } from '@sluice-internal/controls';
 import { BUILTIN_TOOL_NAMES, isBuiltinTool, lockedTool } from '@sluice-internal/kernel/catalog';
 import type { McpLock } from '@sluice-internal/kernel/catalog';
-import { DEFAULT_MODEL, isVelocity, onlyReads } from '@sluice-internal/kernel/ir';
+import { DEFAULT_MODEL, STATED, isVelocity, onlyReads } from '@sluice-internal/kernel/ir';
 import type { EffectClass, FlowBody, Node } from '@sluice-internal/kernel/ir';
 import { didYouMean, nearest, slipOf } from '../source/nearest.ts';
 import {
@@ -34,6 +34,7 @@ export function checkRules(
   checkToolApprovers(document, people, report);
   checkMemory(document, report);
   checkVerifications(document, mcpLock, report);
+  checkStated(document, report);
   checkServerTools(document, mcpLock, report);
 }
 
@@ -108,6 +109,14 @@ function checkVerifications({ sections, names }: ReadDocument, lock: McpLock | u
       const context = { names: ['result'], ...(output === undefined ? {} : { types: { result: output } }) };
       reportExpression(verify, sections.located('tools', name, 'verify'), context, report);
     }
+  }
+}
+
+/** What a tool states of its calls, as expressions over the arguments. */
+function checkStated({ sections }: ReadDocument, report: Report): void {
+  for (const [name, tool] of Object.entries(sections.value.tools)) {
+    const context = { names: ['args'], ...(tool.input === undefined ? {} : { types: { args: tool.input } }) };
+    for (const part of STATED) reportExpression(tool[part], sections.located('tools', name, part), context, report);
   }
 }
 

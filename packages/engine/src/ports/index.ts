@@ -88,6 +88,7 @@ export { pure } from './pure.ts';
 export { LIMITS, PERIODS, checkedQuota, takenOf, useAt } from './quota.ts';
 export type { Quota, QuotaUse, WorstCase } from './quota.ts';
 export { newRunId } from './run-id.ts';
+export type { Packet, PacketEffect, PacketEvidence, PacketRepeat, PacketSource, PacketWhy } from './packet.ts';
 export type {
   BudgetGrant,
   ChainedEvent,

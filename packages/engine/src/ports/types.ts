@@ -1,5 +1,6 @@
 /** The interface of the engine, and its report on a run. The JSON shape of a report is part of the contract. */
 import type { MadeDecision } from './decisions.ts';
+import type { Packet } from './packet.ts';
 import type {
   DecidedBy,
   AgentEdits,
@@ -250,8 +251,12 @@ export interface Waiting {
   readonly needs: { readonly [choice: string]: 'edit' | 'text' | 'either' };
   readonly code: TerminalCode;
   readonly askedBy: string;
-  readonly payloadHash: string;
-  readonly payload: Json;
+  readonly flow: string;
+  readonly tenant: string | null;
+  /** The hash of what is asked. An answer that names it holds for nothing else. */
+  readonly payload: string;
+  /** What is asked, beside the message. An answer is bound to all of it. */
+  readonly data: { readonly [field: string]: Json };
   readonly askedAt: string;
   /** When the question expires; null if it does not. */
   readonly expiresAt: string | null;
@@ -262,16 +267,10 @@ export interface Waiting {
   readonly packet: Packet;
   /** The people who may answer; null if the flow declares none. */
   readonly approvers: WaitingApprovers | null;
-}
-
-export interface Packet {
-  readonly action: string;
-  readonly parameters: Json;
-  /** The systems and data that the action changes, from `touches` of the tool. */
-  readonly blastRadius: Json;
-  /** The tool that undoes the action; null if none does. */
-  readonly rollback: Json;
-  readonly evidence: Json;
+  /** How many people must agree. */
+  readonly quorum: number;
+  /** The answers so far that count. */
+  readonly agreed: readonly { readonly by: string; readonly choice: string; readonly at: string }[];
 }
 
 /**

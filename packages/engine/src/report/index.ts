@@ -13,4 +13,5 @@ export { authoredNames } from './skipped.ts';
 export { usageOf } from './usage.ts';
 export { HOUR_MS, spendingOf, velocities } from './velocity.ts';
 export type { Spending, Velocity } from './velocity.ts';
-export { waitingOf } from './waiting.ts';
+export { doneLine, doneText } from './done.ts';
+export { questionsOf, waitingOf } from './waiting.ts';

@@ -260,10 +260,10 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
   const { input, signal } = story.log.calls.get(event.key) as RunCall;
   const about = placed(story, event);
   if (event.question !== undefined) {
-    const { message = '', ...packet } = input;
+    const { message = '', ...data } = input;
     const { id: question, payload, choices, askedBy } = event.question;
     const text = typeof message === 'string' ? message : JSON.stringify(message);
-    const asked = { question, payload, message: text, choices, packet, askedBy, expiresAt: event.deadline };
+    const asked = { question, payload, message: text, choices, data, askedBy, expiresAt: event.deadline };
     return [{ type: 'question.asked', ...about, ...asked }];
   }
   if (event.kind === 'wait') return [{ type: 'wait.started', ...about, signal, until: event.deadline }];

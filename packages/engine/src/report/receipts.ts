@@ -8,7 +8,7 @@ import { isAbsent } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Receipt } from '../ports/types.ts';
-import { InputLog, type Attempt, type RunCall } from './calls.ts';
+import { InputLog, callsIn, type Attempt, type RunCall } from './calls.ts';
 
 interface Approval {
   readonly by: string;
@@ -28,12 +28,20 @@ interface Ledger {
   readonly next: Map<string, Approval>;
 }
 
-export function receiptsOf(program: Program, events: readonly Event[]): readonly Receipt[] {
-  return receiptsByCall(program, events).map(([, receipt]) => receipt);
+export function receiptsByCall(program: Program, events: readonly Event[]): readonly (readonly [EffectKey, Receipt])[] {
+  return [...madeIn(program, events).receipts];
 }
 
-export function receiptsByCall(program: Program, events: readonly Event[]): readonly (readonly [EffectKey, Receipt])[] {
-  if (!events.some((event) => event.type === 'effect.requested' && event.kind === 'tool')) return [];
+/** The calls of a run, with the arguments of its tools, and its receipts. */
+export interface Made {
+  readonly calls: readonly RunCall[];
+  readonly receipts: ReadonlyMap<EffectKey, Receipt>;
+}
+
+export function madeIn(program: Program, events: readonly Event[]): Made {
+  // Without a call of a tool, the state after each event is not needed.
+  if (!events.some((event) => event.type === 'effect.requested' && event.kind === 'tool'))
+    return { calls: callsIn(program.flow, events), receipts: new Map() };
   const log = new InputLog(program, (kind) => kind === 'tool');
   const ledger: Ledger = {
     flow: program.flow,
@@ -48,7 +56,7 @@ export function receiptsByCall(program: Program, events: readonly Event[]): read
     const call = log.take(event);
     if (call !== undefined) enter(ledger, call, event);
   }
-  return [...ledger.receipts];
+  return { calls: [...log.calls.values()], receipts: ledger.receipts };
 }
 
 /** The effects before a fork belong to the run that made them. A moved run takes its effects with it. */

@@ -12,20 +12,22 @@ import type { ReadRun } from '../journal/open-run.ts';
 import { nameAt } from './authored.ts';
 import { CallLog, callsIn } from './calls.ts';
 import { decisionsOf } from '../ports/decisions.ts';
+import { changes } from './done.ts';
 import { pathOf } from './entered.ts';
 import { failureOf } from './failure.ts';
 import { lossesOf } from './losses.ts';
 import type { Losses } from './losses.ts';
-import { receiptsOf } from './receipts.ts';
+import { madeIn } from './receipts.ts';
 import { stepResults } from './step-results.ts';
 import { usageOf } from './usage.ts';
 import { waitingOf } from './waiting.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const { parent } = state.origin;
-  const waiting = waitingOf(program, state);
+  const made = madeIn(program, events);
+  const receipts = [...made.receipts.values()];
+  const waiting = waitingOf({ program, state, events }, made);
   const usage = usageOf(program.flow, state, events);
-  const receipts = receiptsOf(program, events);
   return {
     run: state.run,
     flow: program.flow.id,
@@ -46,7 +48,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     waits: waitsOf(program, state),
     ...lacksOf(program, state, events),
     receipts,
-    changed: receipts.some(({ effect, status }) => CHANGING.has(effect) && status !== 'compensated'),
+    changed: receipts.some((receipt) => changes(receipt) && receipt.status !== 'compensated'),
     ...judgementOf(program.flow, state, events),
   };
 }
@@ -132,8 +134,6 @@ function refusedReply(flow: CompiledFlow, { outcome }: RunState, events: readonl
   const text = isRecord(reply?.value) ? reply.value['text'] : '';
   return typeof text === 'string' && text !== '' ? { text, reasons: [error.message] } : null;
 }
-
-const CHANGING: ReadonlySet<string> = new Set(['write', 'financial', 'communication', 'infrastructure']);
 
 /** Who decided last that the answer is right. Where no verdict was given, the author's own ends decide. */
 function verdictOf(state: RunState, given: Json): Report['verdict'] {

@@ -25,8 +25,7 @@ export async function approvalsPage(host: Host, page: PageRequest): Promise<Page
 }
 
 async function waitingIn(host: Host, run: RunId): Promise<readonly Waiting[]> {
-  const { state, program } = await host.read(run);
-  return waitingOf(program, state);
+  return waitingOf(await host.read(run));
 }
 
 /** Reads each run once. */

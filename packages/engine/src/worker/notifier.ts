@@ -20,10 +20,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { update, valueAt } from '../ports/cells.ts';
 import { allOf } from '../ports/page.ts';
 import type { RunEntry } from '../ports/ports.ts';
+import type { Waiting } from '../ports/types.ts';
 import type { ReadRun } from '../journal/open-run.ts';
 import { decisionsOf } from '../ports/decisions.ts';
 import type { MadeDecision } from '../ports/decisions.ts';
-import { waitingOf } from '../report/waiting.ts';
+import { questionsOf, waitingOf } from '../report/waiting.ts';
 import type { Host } from './host.ts';
 import type { OwnedRun } from './owned-run.ts';
 
@@ -166,14 +167,21 @@ export class Notifier {
     const { performer } = this.#host;
     const { program, state } = of;
     const run = state?.run ?? '';
-    const waiting = state === null ? undefined : waitingOf(program, state).find(({ id }) => id === question.id);
-    if (performer.notify === undefined || waiting === undefined) return;
+    const asked = state === null ? undefined : questionsOf(program, state).find(({ id }) => id === question.id);
+    if (performer.notify === undefined || asked === undefined) return;
+    const waiting = await this.#packed(run, asked);
     const type = event.type === 'question.escalated' ? 'question.escalated' : 'question.asked';
     const body = JSON.stringify({ type, flow: program.flow.id, run, at: event.at, question: waiting });
     const sent = await this.#send(of, hook, `${question.id}.${event.seq}`, body);
     // Closing came first. The next process announces the question.
     if (sent === null) return;
     await this.#record(run, { type: 'question.notified', key, to: receiverOf(hook), ...sent });
+  }
+
+  /** The question with its packet. It may have been answered in the meantime; then it has none. */
+  async #packed(run: RunId, asked: Omit<Waiting, 'packet'>): Promise<Omit<Waiting, 'packet'>> {
+    const read = await this.#host.read(run).catch(() => null);
+    return (read === null ? undefined : waitingOf(read).find(({ id }) => id === asked.id)) ?? asked;
   }
 
   /** Calls a hook, several times if it fails. Null if closing came first. */

@@ -3,7 +3,7 @@ import { present } from '@sluice-internal/kernel/expr';
 import type { RunId, RunState } from '@sluice-internal/kernel/ir';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { MailFact, Performer } from '../ports/ports.ts';
-import { waitingOf } from '../report/waiting.ts';
+import { questionsOf } from '../report/waiting.ts';
 
 export interface FactContext {
   readonly program: Program;
@@ -43,5 +43,5 @@ export async function protectedFact(performer: Performer, fact: MailFact, contex
 
 /** The data of the question. A person may repeat the tokens in it, for example in an edit. */
 function shownBy({ program, state }: FactContext, id: string): unknown {
-  return state === null ? null : waitingOf(program, state).find((question) => question.id === id);
+  return state === null ? null : questionsOf(program, state).find((question) => question.id === id);
 }

@@ -130,7 +130,7 @@ test('an answer to another payload is refused', async () => {
   const question = await waitingAt(here, gated(MANAGERS));
   const stale = { choice: 'approve', by: 'anna', key: anna.key, payload: 'what-it-was' };
   expect(await refusedWith(here.engine.answer(question.id, stale))).toBe('stale-payload');
-  await here.engine.answer(question.id, { ...stale, payload: question.payloadHash });
+  await here.engine.answer(question.id, { ...stale, payload: question.payload });
   expect((await here.engine.settled(question.run)).state).toBe('completed');
 });
 

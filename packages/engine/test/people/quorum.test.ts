@@ -80,11 +80,11 @@ test('two people who edit a call agree only on the same arguments', async () => 
   expect(question).toMatchObject({
     kind: 'tool_call',
     approvers: { roles: ['manager'], quorum: 2 },
+    quorum: 2,
+    agreed: [],
     packet: {
-      action: 'call pay.refund',
-      parameters: { amount: 900 },
-      blastRadius: { effect: 'financial' },
-      rollback: null,
+      question: 'clerk wants to call pay.refund (amount 900).',
+      effects: [{ tool: 'pay.refund', effect: 'financial', args: { amount: 900 }, reversible: false, undo: null }],
     },
   });
   await engine.answer(question.id, { choice: 'edit', edit: { amount: 20 }, ...byAnna });

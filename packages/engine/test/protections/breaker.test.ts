@@ -271,7 +271,7 @@ describe('provider errors', () => {
     const report = await run(flow);
     expect(report).toMatchObject({
       state: 'suspended',
-      waiting: [{ choices: ['retry', 'stop'], payload: { escalation: { row: 'provider_outage' } } }],
+      waiting: [{ choices: ['retry', 'stop'], data: { escalation: { row: 'provider_outage' } } }],
       decisions: [{ failure: 'provider_error', action: 'escalate' }],
     });
     down = false;

@@ -76,7 +76,7 @@ describe('trips', () => {
         {
           choices: ['continue', 'stop'],
           message: 'a spends faster than 1000 tokens a minute',
-          payload: { escalation: { row: 'budget_reached' } },
+          data: { escalation: { row: 'budget_reached' } },
         },
       ],
       decisions: [{ failure: 'cost_overrun', action: 'escalate' }],

@@ -4,7 +4,7 @@ import { createEngine, openMemory } from '@sluice-internal/library';
 import type { ToolDef } from '@sluice-internal/kernel/ir';
 import { Core, end, flowOf, tool } from '../../../../test/laws/flow.ts';
 import { compiled, playOn } from '../../../../test/support/harness.ts';
-import { receiptsOf } from '../../src/report/receipts.ts';
+import { receiptsByCall } from '../../src/report/receipts.ts';
 
 const OUTPUT = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 
@@ -63,7 +63,7 @@ test('a further attempt that is not sent any more does not take the receipt away
   expect(core.owed).toEqual(['0#0 pay']);
   core.tell({ type: 'cancel', by: 'ann', why: '' }, 2);
   expect(core.state?.outcome).toMatchObject({ code: 'USER_CANCEL' });
-  expect(receiptsOf(core.program, core.events)).toMatchObject([
+  expect(receiptsByCall(core.program, core.events).map(([, receipt]) => receipt)).toMatchObject([
     { tool: 'pay', result: 'perhaps', status: 'committed' },
   ]);
 });

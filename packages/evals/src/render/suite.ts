@@ -15,10 +15,10 @@ export function suiteSummary({ passed, failed, missed, comparisons }: SuiteResul
 
 export function suiteMarkdown(result: SuiteResult): string {
   const failures = failedCases(result).map(
-    ({ name, mode, problems, failure }) =>
+    ({ name, mode, problems, failure, done }) =>
       `- ${codeSpan(name)} (${mode}): ${problems.map(codeSpan).join('; ')}${
         failure === null ? '' : `; the run failed by ${codeSpan(`${failure.about} ${failure.name}: ${failure.why}`)}`
-      }`,
+      }${done === null ? '' : `. Done: ${codeSpan(done)}`}`,
   );
   const policy = result.policy.map(({ call, before, after }) => `- ${codeSpan(call)}: ${before} → ${after}`);
   const parts = [
@@ -45,12 +45,13 @@ export function suiteJUnit({ suite, cases, missed, comparisons }: SuiteResult): 
 }
 
 export function suiteHtml(result: SuiteResult): string {
-  const rowOf = ({ name, mode, passed, code, failure, problems }: SuiteResult['cases'][number]) => [
+  const rowOf = ({ name, mode, passed, code, failure, done, problems }: SuiteResult['cases'][number]) => [
     passed ? badge('good', 'passed') : badge('bad', 'failed'),
     escapeXml(name),
     escapeXml(mode),
     escapeXml(code ?? '-'),
     escapeXml(failure === null ? '-' : `${failure.about} ${failure.name}`),
+    escapeXml(done ?? '-'),
     problems.length === 0 ? '' : htmlList(problems),
   ];
   // Failed cases come first.
@@ -65,7 +66,10 @@ export function suiteHtml(result: SuiteResult): string {
   return htmlPage(result.suite, suiteSummary(result), [
     ...optional.filter(({ of }) => of.length > 0),
     ...metricSections(reportOf(result)),
-    { title: 'Cases', body: htmlTable(['', 'Case', 'Mode', 'Code', 'Failed part', 'Problems'], [...failed, ...rows]) },
+    {
+      title: 'Cases',
+      body: htmlTable(['', 'Case', 'Mode', 'Code', 'Failed part', 'Done', 'Problems'], [...failed, ...rows]),
+    },
   ]);
 }
 

@@ -44,6 +44,8 @@ export interface CaseResult {
   readonly passed: boolean;
   readonly problems: readonly string[];
   readonly code: string | null;
+  /** What the run has really done; null if no run ended. */
+  readonly done: string | null;
   readonly measured: Measured | null;
   /** True for a run with a fault of the matrix. */
   readonly injected: boolean;
@@ -58,7 +60,7 @@ export function resultOf(
   code: string | null = null,
 ): CaseResult {
   const passed = problems.length === 0;
-  return { name, mode, tags: [], passed, problems, code, measured: null, injected: false, hit: false };
+  return { name, mode, tags: [], passed, problems, code, done: null, measured: null, injected: false, hit: false };
 }
 /** One check of a mode. */
 export interface Check {

@@ -1,6 +1,8 @@
 /** Runs a suite: all cases in all modes and variants, the metrics over all runs, the thresholds and the comparison. */
 import type { Report } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
+import { doneLine } from '@sluice-internal/engine/report';
+import { hasEnded } from '../journal/record.ts';
 import { compareFigures, type Comparison } from '../metrics/compare.ts';
 import {
   figuresOf,
@@ -120,7 +122,8 @@ async function perform(prepared: PreparedCase, check: Check, judge: SuiteOptions
   const injected = prepared.fault !== undefined;
   const { measured, problems, hit = false } = await outcomeOf(prepared, check, judge);
   const [passed, code] = [problems.length === 0, measured?.report.code ?? null];
-  return { name: check.name, mode, tags, passed, problems, code, measured, injected, hit };
+  const done = measured === null || !hasEnded(measured) ? null : doneLine(measured.report.receipts);
+  return { name: check.name, mode, tags, passed, problems, code, done, measured, injected, hit };
 }
 
 async function outcomeOf(prepared: PreparedCase, check: Check, judge: SuiteOptions['judge']): Promise<Outcome> {

@@ -7,7 +7,7 @@ import { performControl } from '@sluice-internal/controls';
 import type { Libraries } from '@sluice-internal/controls';
 import { isRecord, listOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { CONTROLS_CHECK } from '@sluice-internal/kernel/ir';
+import { CONTROLS_CHECK, statedOf } from '@sluice-internal/kernel/ir';
 import { fail, failureOf } from '@sluice-internal/engine/ports';
 import type { Call, Performer } from '@sluice-internal/engine/ports';
 import { authorize, authorizeStage } from './authorize.ts';
@@ -33,6 +33,7 @@ export function policyPerformer(): Performer {
       traceValues: checkProvenance,
       traceSecrets: checkEgress,
       takeToken: rateLimiter(),
+      readStated: checkStated,
     }),
   };
   return {
@@ -89,6 +90,14 @@ function judged(check: string, call: Call, libraries: Libraries<Call>): { readon
   } catch (error) {
     return { ok: false, reason: failureOf(error).message };
   }
+}
+
+/** Every part that the document states of the call must have a value. */
+function checkStated({ command: { input }, flow }: Call): Json {
+  const name = String(input['tool']);
+  const tool = Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
+  const { problems } = tool === undefined ? { problems: [] } : statedOf(tool, input['args'] ?? null);
+  return problems.length === 0 ? { ok: true } : { ok: false, reason: problems.join('; ') };
 }
 
 /** Limits the calls of a tool per tenant and time window, over all runs of this process. A call above the limit waits. */

@@ -149,7 +149,7 @@ export async function attempt(
           made: (call) => ran.includes(keyOf(call)),
           asked: (call) => approvals.some((each) => each.call === keyOf(call)),
         };
-      const { tool, args } = question.payload as { tool: string; args: GoldCall['args'] };
+      const { tool, args } = question.data as { tool: string; args: GoldCall['args'] };
       const call = keyOf({ name: tool, args });
       const approved = honest.has(call);
       approvals.push({ call, approved });

@@ -74,7 +74,7 @@ describe('the manifest', () => {
     const { report } = await play(document({ version: 'v7' }), {
       agents: { bot: [{ text: '', tools: [{ name: 'mail.send', args: {} }] }] },
     });
-    expect(report.waiting[0]?.payload).toMatchObject({ boundary: 'v7', effect: 'communication', rollback: null });
+    expect(report.waiting[0]?.data).toMatchObject({ boundary: 'v7', effect: 'communication', rollback: null });
   });
 });
 

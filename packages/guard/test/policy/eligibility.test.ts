@@ -70,7 +70,7 @@ describe('the order', () => {
       expect(report.waiting[0]).toMatchObject({
         choices: ['approve', 'edit', 'reject', 'respond'],
         askedBy: 'bot',
-        payload: { tool: 'mail.send', args: { to: 'a@b.c' }, effect },
+        data: { tool: 'mail.send', args: { to: 'a@b.c' }, effect },
       });
       expect(dispatched).toEqual([]);
     },
@@ -106,7 +106,7 @@ describe('schema and normalisation', () => {
       agents: calls(send('{"to": "a@b.c", "count": "3", "x": null}')),
       tools: SENT,
     });
-    expect(report.waiting[0]?.payload).toMatchObject({ args: { to: 'a@b.c', count: 3, x: null } });
+    expect(report.waiting[0]?.data).toMatchObject({ args: { to: 'a@b.c', count: 3, x: null } });
   });
 
   test('malformed: told precisely, mended twice at the most, then the run fails', async () => {

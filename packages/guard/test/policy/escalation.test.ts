@@ -26,7 +26,7 @@ const proposing = (...calls: { name?: string; args?: Json }[]) => ({
 
 /** The row is there as the table has it, and so is all that it demands. */
 function expectRow(waiting: Waiting | undefined, row: EscalationId): void {
-  const payload = waiting?.payload as { [field: string]: Json };
+  const payload = waiting?.data as { [field: string]: Json };
   expect(payload['escalation']).toEqual(escalationOf(row));
   expect(Object.keys(payload)).toEqual(expect.arrayContaining([...ESCALATIONS[row].shows]));
 }
@@ -55,7 +55,7 @@ describe('a call that needs approval', () => {
   test('what a mutation touches and how it is taken back §escalation/high-impact-mutation', async () => {
     const tools = { 'x.do': { input: INPUT, effect: 'write', compensate: 'x.undo' }, 'x.undo': { effect: 'write' } };
     const { report } = await play({ ...doc({}), tools }, proposing({}));
-    expect(report.waiting[0]?.payload).toMatchObject({
+    expect(report.waiting[0]?.data).toMatchObject({
       touches: { effect: 'write', permission: 'x.do', repeatable: false, reversible: true },
       rollback: 'x.undo',
     });
@@ -69,7 +69,7 @@ describe('a call that needs approval', () => {
       { ...proposing({}, { name: 'pay.do', args: { to: 'bob', amount: 40 } }), approvals: { 'x.do': 'approve' } },
     );
     expectRow(report.waiting[0], 'financial_commitment');
-    expect(report.waiting[0]?.payload).toMatchObject({
+    expect(report.waiting[0]?.data).toMatchObject({
       amount: 40,
       payee: 'bob',
       budget: { side_effects: 4 },
@@ -82,7 +82,7 @@ describe('a call that needs approval', () => {
       doc({ effect: 'communication' }),
       proposing({ args: { to: 'ann', body: 'Hello Ann' } }),
     );
-    expect(report.waiting[0]?.payload).toMatchObject({ recipients: 'ann', draft: 'Hello Ann' });
+    expect(report.waiting[0]?.data).toMatchObject({ recipients: 'ann', draft: 'Hello Ann' });
   });
 });
 
@@ -101,15 +101,15 @@ describe('a refusal that a person sees', () => {
       approvals: trouble === 'rejected' ? { 'x.do': 'reject' } : {},
     });
     expect([report.state, report.code, report.waiting[0]?.node]).toEqual(['suspended', 'REVIEW_REQUIRED', 'work']);
-    expect(report.waiting[0]?.payload).toMatchObject({ escalation: { row } });
-    expect(report.waiting[0]?.payload).toHaveProperty('problem');
+    expect(report.waiting[0]?.data).toMatchObject({ escalation: { row } });
+    expect(report.waiting[0]?.data).toHaveProperty('problem');
   });
 
   test('a field that stays missing is named', async () => {
     const none = { args: {} };
     const { report } = await play(doc({ effect: 'write' }), proposing(none, none, none));
     expectRow(report.waiting[0], 'missing_input');
-    expect(report.waiting[0]?.payload).toMatchObject({ fields: ['to'] });
+    expect(report.waiting[0]?.data).toMatchObject({ fields: ['to'] });
   });
 });
 
@@ -123,7 +123,7 @@ describe('a tool that does not exist', () => {
     expect(report.waiting[0]).toMatchObject({
       message: 'bot wants to call x.dont, which it does not have. Available: x.do.',
       choices: ['respond', 'stop'],
-      payload: { tool: 'x.dont', args: { to: 'ann' }, readings: ['x.do'] },
+      data: { tool: 'x.dont', args: { to: 'ann' }, readings: ['x.do'] },
     });
     expect(dispatched).toEqual([]);
   });
@@ -171,7 +171,7 @@ describe('questions that authors write', () => {
     ['bye', 'high_impact_mutation'],
   ] as const)('an approval before %s: %s', async (to, row) => {
     const { report } = await play(gate(to), {});
-    expect(report.waiting[0]?.payload).toEqual({ escalation: escalationOf(row) });
+    expect(report.waiting[0]?.data).toEqual({ escalation: escalationOf(row) });
   });
 
   test('a tool that always asks', async () => {
@@ -187,7 +187,7 @@ describe('questions that authors write', () => {
       {},
     );
     expectRow(report.waiting[0], 'financial_commitment');
-    expect(report.waiting[0]?.payload).toMatchObject({ amount: 3, payee: 'ann' });
+    expect(report.waiting[0]?.data).toMatchObject({ amount: 3, payee: 'ann' });
   });
 });
 

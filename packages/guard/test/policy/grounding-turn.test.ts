@@ -67,7 +67,7 @@ describe.each(Object.keys(NOTATIONS))('an agent of a %s', (notation) => {
     expect(asked.report).toMatchObject({
       state: 'suspended',
       code: 'REVIEW_REQUIRED',
-      waiting: [{ payload: { answer: CLAIM, problem: REASON } }],
+      waiting: [{ data: { answer: CLAIM, problem: REASON } }],
     });
     const { report } = await drive(flow, script, { answers: [{ choice, ...(text === undefined ? {} : { text }) }] });
     expect(report).toMatchObject({ code });

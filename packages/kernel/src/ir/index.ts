@@ -66,6 +66,8 @@ export type {
 } from './facts.ts';
 export { LIMITS, NEAR, TURN_EVENTS } from './limits.ts';
 export { budgetMeter, clockOf, countsVisits, isCounted, isVelocity, overTarget, shortfall } from './meters.ts';
+export { STATED, statedOf, statesOfCalls } from './stated.ts';
+export type { Stated } from './stated.ts';
 export { REASONING_EFFORTS } from './nodes.ts';
 export type {
   AgentDef,
@@ -109,6 +111,7 @@ export type {
 } from './nodes.ts';
 export { identitiesOf, personIn, samePerson } from './identity.ts';
 export type { Identity } from './identity.ts';
+export { approvingChoices } from './people.ts';
 export type { Approvers, AskPurpose, NotifyHook, PeopleDef, PersonDef, Proof, ReviewNote } from './people.ts';
 export type { CustomPii, PiiPolicy } from './pii.ts';
 export {

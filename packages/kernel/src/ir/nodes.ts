@@ -447,6 +447,10 @@ export interface ToolDef {
   readonly resource?: string;
   /** The time for which its results are valid in memory. 0: for the run only. */
   readonly tenureMs?: number;
+  /** Expressions over `args`, for the person who is asked about a call. */
+  readonly amount?: Expr;
+  readonly recipients?: Expr;
+  readonly payee?: Expr;
 }
 
 /** The consequence of a refusal: the agent gets the reason, a person is asked, or the run fails. */

@@ -92,3 +92,12 @@ export type ReviewNote =
       /** The waiting time of the oldest of them. */
       readonly ageMs: number;
     };
+
+/** Choices that approve nothing. */
+const REFUSALS: ReadonlySet<string> = new Set(['reject', 'respond', 'stop', 'decline', 'cancel']);
+
+/** The choices of a question that let something happen. */
+export function approvingChoices(choices: readonly string[], onExpiry: string): readonly string[] {
+  const silent = choices.includes('reject') || onExpiry === choices[0] ? null : onExpiry;
+  return choices.filter((name) => !REFUSALS.has(name) && name !== silent);
+}

@@ -69,6 +69,10 @@ interface ToolSettings {
   /** US dollars per call. */
   readonly cost?: number | undefined;
   readonly permission?: string | undefined;
+  /** Expressions over `args`, for the person who is asked about a call. Without a value, a person is asked. */
+  readonly amount?: string | undefined;
+  readonly recipients?: string | undefined;
+  readonly payee?: string | undefined;
   readonly trust?: 'trusted' | 'neutral' | 'untrusted' | undefined;
   readonly trustedFields?: readonly string[] | undefined;
   /** Fields of a definition in YAML that this interface does not have. */

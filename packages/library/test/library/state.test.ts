@@ -66,7 +66,7 @@ describe('public events', () => {
       if (event.type !== 'question.asked') continue;
       expect(event.id).toMatch(/^\d+\.\d+$/);
       const [open] = await run.questions();
-      expect([event.question, event.payload]).toEqual([open?.id, open?.payloadHash]);
+      expect([event.question, event.payload]).toEqual([open?.id, open?.payload]);
       await engine.answer(event.question, { choice: 'approve', by: 'anna', payload: event.payload });
       break;
     }

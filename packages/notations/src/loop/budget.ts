@@ -88,7 +88,11 @@ function addExpansion(l: Lowering, id: NodeId, over: NodeId, meter: string): Nod
     code: 'CONFIRM_REQUIRED',
     choices: [{ name: 'approve', edit: amounts([...new Set(fields)]) }, 'reject'],
     message: `text("More budget is needed: ", ${SHORT}, ".")`,
-    payload: { short: 'tripped', budget: 'budget' },
+    payload: {
+      short: 'tripped',
+      budget: 'budget',
+      problem: quote('a yes without amounts grants only what is missing'),
+    },
     charges: [meter],
     grant: Object.fromEntries(grant),
     ways: { approve: id },

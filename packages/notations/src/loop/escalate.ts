@@ -307,5 +307,5 @@ function firstOf(fields: readonly string[]): Expr {
 
 /** The fields that a reviewer sees. */
 function packet(): Input {
-  return { goal: GOAL, answer: ANSWER, problem: PROBLEM, observations: OBSERVATIONS };
+  return { goal: GOAL, answer: ANSWER, problem: PROBLEM, verdict: VERDICT, observations: OBSERVATIONS };
 }

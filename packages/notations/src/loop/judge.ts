@@ -1,7 +1,7 @@
 /** Phases 12 to 14: find the problem of the round, decide whether the agent repairs it, and whether the loop goes on. */
 import { RETRY_CHECK } from '@sluice-internal/kernel/ir';
 import type { Amounts, Case, Expr, NodeId, Write } from '@sluice-internal/kernel/ir';
-import { TALK, VERDICT, addVerifier, append, set } from '@sluice-internal/compile/lower';
+import { OBJECTION, TALK, VERDICT, addVerifier, append, set } from '@sluice-internal/compile/lower';
 import type { Verifier } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
 import { addOutputCheck, chosen, contested, findings, isLast, offered, outputDue } from './findings.ts';
@@ -95,7 +95,7 @@ function addVerdict(
       set(KIND, kind),
       set(
         PROBLEM,
-        `${VERDICT}.conflict != null ? ${VERDICT}.conflict : ${VERDICT}.ok == false ? ${VERDICT}.problem : ${least === null ? 'null' : `${unsure} ? (${unsureWords}) : null`}`,
+        `${VERDICT}.conflict != null ? ${VERDICT}.conflict : ${VERDICT}.ok == false ? ${OBJECTION} : ${least === null ? 'null' : `${unsure} ? (${unsureWords}) : null`}`,
       ),
     ],
     next,

@@ -143,6 +143,7 @@ function addApproval(l: Lowering, next: NodeId): NodeId {
     message: `text("A plan of ", size(${DRAFT}.steps), " steps waits for approval.")`,
     payload: {
       goal: GOAL,
+      plan: `{"steps": ${DRAFT}.steps}`,
       steps: `${DRAFT}.steps`,
       tool: `join(${DRAFT}.steps.filter(s, s.tool != null).map(s, s.tool), ", ")`,
       args: 'null',

@@ -29,6 +29,7 @@ import {
   ROUND,
   SUMMARIES,
   TASKS,
+  VERDICT,
 } from './slots.ts';
 import { grantsOf } from './stage-budget.ts';
 
@@ -275,8 +276,10 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
       payload: {
         escalation: `${literal(ROWS)}[${FAILED}.failure]`,
         stage: quote(stage.id),
+        rule: quote(`stage ${nameOf(l, stage.id)}`),
         failure: `${FAILED}.failure`,
         problem: 'error.message',
+        ...(stage.id === 'validate' ? { verdict: VERDICT } : {}),
         result,
         plan: PLAN,
         observations: 'observations',

@@ -1,4 +1,5 @@
 /** Plays an airline run through the loop: customers answer, a supervisor approves, and everything that is done is noted. */
+import { questionsOf } from '@sluice-internal/engine/report';
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { openMemory } from '@sluice-internal/engine/memory';
@@ -76,13 +77,14 @@ export async function playAirline(trajectory: Trajectory, budgets: { readonly [f
     let [heard, approved] = [0, 0];
     for (;;) {
       await engine.wait(run);
-      // The questions alone: a report after each of them would cost as much as the run.
-      const [waiting] = await engine.approvals(run);
+      // The questions alone: a packet for each of them would cost as much as the run.
+      const { program, state } = await engine.read(run);
+      const [waiting] = questionsOf(program, state);
       if (waiting === undefined) break;
       if (waiting.code === 'MISSING_INFO')
         await engine.answer(waiting.id, { choice: 'respond', text: answers[heard++] ?? 'go on', by: 'customer' });
       else {
-        const { tool, args } = waiting.payload as { tool: string; args: Json };
+        const { tool, args } = waiting.data as { tool: string; args: Json };
         agreed = { name: tool, args };
         approved += 1;
         await engine.answer(waiting.id, { choice: 'approve', by: 'supervisor' });

@@ -27,7 +27,7 @@ const script: Script = {
 
 test('`touches` names the tools of the plan that change something', async () => {
   const { report } = await drive(compileLoop(document), script);
-  expect(report.waiting).toMatchObject([{ payload: { touches: ['parts.order'], tool: 'parts.find, parts.order' } }]);
+  expect(report.waiting).toMatchObject([{ data: { touches: ['parts.order'], tool: 'parts.find, parts.order' } }]);
   expect(report.waiting[0]?.choices).toEqual(['approve', 'edit', 'reject']);
 });
 
@@ -45,7 +45,7 @@ test('an edited plan that is not valid goes back to the planner', async () => {
     ],
   };
   const { report } = await drive(compileLoop(document), script, { answers: [{ choice: 'edit', edit }] });
-  expect(report.waiting).toMatchObject([{ payload: { tool: 'parts.find, parts.order' } }]);
+  expect(report.waiting).toMatchObject([{ data: { tool: 'parts.find, parts.order' } }]);
 });
 
 test('whoever chooses an intent sees its description', async () => {
@@ -63,7 +63,7 @@ test('whoever chooses an intent sees its description', async () => {
   expect(report.waiting[0]?.message).toBe(
     'What is meant: cancel (Cancel the order.) or status (Say where the order is.)?',
   );
-  expect(report.waiting[0]?.payload).toMatchObject({
+  expect(report.waiting[0]?.data).toMatchObject({
     descriptions: [{ id: 'cancel', description: 'Cancel the order.' }, {}],
   });
 });

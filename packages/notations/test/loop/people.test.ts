@@ -89,7 +89,7 @@ describe('what the input must have', () => {
 
   test('is asked for until it is there', async () => {
     const first = await drive(flow(), script, { input: '{"city": "Rome"}', answers: [respond({ order: 'A-7' })] });
-    expect(first.report.waiting[0]).toMatchObject({ message: 'Missing: name', payload: { fields: ['name'] } });
+    expect(first.report.waiting[0]).toMatchObject({ message: 'Missing: name', data: { fields: ['name'] } });
     const answers = [respond({ order: 'A-7' }), respond({}), respond({ name: null }), respond({ name: 'Ann' })];
     const { report, prompts, difference } = await drive(flow(), script, { input: '{"city": "Rome"}', answers });
     expect([report.code, report.usage.reviews]).toEqual(['SUCCESS', 4]);

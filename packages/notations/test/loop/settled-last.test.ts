@@ -96,12 +96,12 @@ describe('a safer agent that answers instead of judging', () => {
   test('and is asked once: an uncertain answer goes to a person', async () => {
     const unsure = ['{"ok": true, "confidence": 0.2}'];
     const { report } = await drive(flow(), { agents: { bot, expert, judge: unsure } });
-    expect(report.waiting[0]).toMatchObject({ node: 'confidence', payload: { answer: 'y' } });
+    expect(report.waiting[0]).toMatchObject({ node: 'confidence', data: { answer: 'y' } });
     expect(report.usage.modelCalls).toBe(5);
   });
 
   test('and is unsure itself leaves it to a person', async () => {
     const script = { agents: { bot, judge, expert: ['{"status": "complete", "answer": "y", "confidence": 0.2}'] } };
-    expect((await drive(flow(), script)).report.waiting[0]).toMatchObject({ payload: { answer: 'x' } });
+    expect((await drive(flow(), script)).report.waiting[0]).toMatchObject({ data: { answer: 'x' } });
   });
 });

@@ -29,7 +29,7 @@ describe('the time of a run is up', () => {
         node: 'budget',
         message: 'More budget is needed: budgets.wall_clock_seconds is used up.',
         expiresAt: null,
-        payload: { escalation: { row: 'budget_reached' }, short: { meter: 'wall_clock', left: 0, needs: 60_000 } },
+        data: { escalation: { row: 'budget_reached' }, short: { meter: 'wall_clock', left: 0, needs: 60_000 } },
       },
     ]);
     expect(difference).toBeNull();
@@ -122,7 +122,7 @@ describe('what is under way when the time is up', () => {
       tools: { save: [{ result: 1 }] },
     };
     const { report } = await drive(flow, script);
-    expect(report.waiting).toMatchObject([{ payload: { tool: 'save' }, expiresAt: null }]);
+    expect(report.waiting).toMatchObject([{ data: { tool: 'save' }, expiresAt: null }]);
   });
 });
 

@@ -280,7 +280,7 @@ test.each([
 ])('the question about %s goes to the row %s of the escalation table', async (failure, row) => {
   const { document = {}, staged = {}, script: world = {} } = ROWS[failure] ?? {};
   const { report } = await play({ ...document, staged: { ...SUPERVISOR, ...staged, tier: 'regulated' } }, world);
-  expect(report.waiting).toMatchObject([{ payload: { failure, escalation: { row } } }]);
+  expect(report.waiting).toMatchObject([{ data: { failure, escalation: { row } } }]);
 });
 
 test('no_progress: more replans than the table allows, and the same round three times', async () => {

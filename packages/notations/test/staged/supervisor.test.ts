@@ -146,7 +146,7 @@ describe('people', () => {
     const report = await supervise(regulated, { critic }, [{ choice: 'edit', edit: 'A is 1 [1].' }]);
     expect(report).toMatchObject({ code: 'SUCCESS', path: [...PATH.slice(0, -1), 'validate', 'finalize'] });
     const again = await supervise(regulated, no, [{ choice: 'edit', edit: 'Still nothing.' }]);
-    expect(again).toMatchObject({ state: 'suspended', waiting: [{ payload: { result: 'Still nothing.' } }] });
+    expect(again).toMatchObject({ state: 'suspended', waiting: [{ data: { result: 'Still nothing.' } }] });
   });
   test('respond gives the text to the planner for one more plan', async () => {
     const planner = [{ when: "input.contains('Use the archive.')", text: ONE }, PLAN];

@@ -154,6 +154,8 @@ function badTimes({
     holds ? [{ path, message: fault('not-enforced', message, help) }] : [],
   );
 }
+const stated = (text: string) =>
+  name().optional().describe(`${text} An expression over \`args\`. Without a value, a person is asked about the call.`);
 
 export const tools = map(
   record(() => ({
@@ -179,6 +181,9 @@ export const tools = map(
       .optional()
       .describe('Seconds that one attempt of a call may take, or the times by name. Default: 30.'),
     approval: bool().optional().describe('Ask a person before every call.'),
+    amount: stated('The amount of a call, for the person who is asked: `args.price * args.quantity`.'),
+    recipients: stated('Everybody whom a call reaches: `[args.to] + args.cc`.'),
+    payee: stated('Who gets the money, with the account: `args.iban`.'),
     approvers: approvers.optional().describe('The people who may approve a call. Every call then needs approval.'),
     rate_limit: record({
       calls: int({ min: 1 }).describe('The most calls.'),

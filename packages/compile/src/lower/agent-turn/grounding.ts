@@ -7,7 +7,7 @@ import { RETRY_CHECK } from '@sluice-internal/kernel/ir';
 import type { Case, Consequence, Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
 import { literal, quote } from '@sluice-internal/kernel/expr';
 import { append, set, setField, type Kit } from '../kit.ts';
-import { VERDICT } from '../verdict-slot.ts';
+import { OBJECTION, VERDICT } from '../verdict-slot.ts';
 import { addVerifier } from '../verifier.ts';
 import type { Verifier } from '../verifier-def.ts';
 import { OBSERVATIONS, REPLY, TALK, type AgentTurn } from './turn.ts';
@@ -188,7 +188,7 @@ function addVerdict(kit: Kit, turn: StartedTurn, verifier: Verifier, ask: NodeId
   const { agent, hint, origin, fail, refused, next } = turn;
   const least = verifier.confidence;
   const unsure = least === null ? 'false' : `(${VERDICT}.confidence == null || ${VERDICT}.confidence < ${least})`;
-  const problem = `text(${VERDICT}.conflict != null ? ${VERDICT}.conflict : ${VERDICT}.problem != null ? ${VERDICT}.problem : "the verifier is not sure enough")`;
+  const problem = `text(${VERDICT}.conflict != null ? ${VERDICT}.conflict : ${VERDICT}.problem != null ? ${OBJECTION} : "the verifier is not sure enough")`;
   const failed = kit.fail(
     { hint: `${hint}.refused`, origin },
     { type: 'VerifierError', message: problem },
