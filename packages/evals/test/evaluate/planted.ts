@@ -134,7 +134,7 @@ async function queued(open: number): Promise<ReadRun> {
   return read();
 }
 
-export async function readOf(given: Planted[0]): Promise<ReadRun> {
+async function readOf(given: Planted[0]): Promise<ReadRun> {
   if (typeof given === 'function') return given();
   const { document, script, ...options } = given;
   return (await drive(compileLoop(document), script, options)).read;
