@@ -12,7 +12,7 @@ import {
 } from '@sluice-internal/engine/journal';
 import type { AttachmentStore, Cells, Store } from '@sluice-internal/engine/ports';
 import type { RunId, RunState } from '@sluice-internal/kernel/ir';
-import { closing, isErased } from '@sluice-internal/library/host';
+import { ServerKeys, closing, fileAt, isErased } from '@sluice-internal/library/host';
 import { FAILED, OK, plural } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
@@ -79,9 +79,10 @@ async function auditRuns(
 ): Promise<readonly Audit[]> {
   return closing(attachmentsBeside(cli.db), async (attachments) => {
     const results: Audit[] = [];
+    const servers = new ServerKeys({ file: fileAt(cli.db) }).trusted();
     for (const run of ids) {
       const entry = await index.find(run);
-      const { audit: chain, stored, state } = await auditRun(journal, run, entry);
+      const { audit: chain, stored, state } = await auditRun(journal, run, entry, servers);
       const expected = chain.ok && state !== null ? await inputAttachments(shared, state) : [];
       const checked = withAttachments(chain, attachments, expected);
       const checkpoints = (await journal.checkpoints?.(run)) ?? [];

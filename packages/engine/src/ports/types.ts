@@ -47,6 +47,8 @@ export interface EngineOptions {
   readonly onRemoved?: (runs: readonly RunId[]) => void;
   /** Signs checkpoints of every run: each so many events, and at its end. Default: after 100 events. */
   readonly signing?: { readonly signer: Signer; readonly every?: number };
+  /** The public keys of the servers whose word about a login counts, as they are now. Absent: none. */
+  readonly trustedServers?: () => readonly string[];
   /** Limits for the runs of tenants, by tenant; `*` for every other one. They are stored, and hold for all processes. */
   readonly quotas?: { readonly [tenant: string]: Quota };
   /** The most that a run of a flow can spend. Absent: nothing is known, and quotas of tokens and dollars refuse every run. */

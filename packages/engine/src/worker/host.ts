@@ -44,6 +44,7 @@ export class Host {
   readonly checkOrigin: NonNullable<EngineOptions['checkOrigin']>;
   /** The public key that must have signed the checkpoints of a run. Null: any key. */
   readonly trustedKey: string | null;
+  readonly trustedServers: EngineOptions['trustedServers'];
   readonly #onFault: EngineOptions['onFault'];
   readonly #onNotice: EngineOptions['onNotice'];
   readonly #waiters = new Map<RunId, (() => void)[]>();
@@ -59,6 +60,7 @@ export class Host {
     leaseMs = LEASE_MS,
     snapshotEvery = 500,
     signing,
+    trustedServers,
     quotas,
     worstCase = () => ({ tokens: null, costMicros: null }),
     onFault,
@@ -69,6 +71,7 @@ export class Host {
     this.feed = new Feed(this.opened, (work) => this.patiently(work));
     this.performer = performer;
     this.checkOrigin = checkOrigin;
+    this.trustedServers = trustedServers;
     this.trustedKey = signing?.signer.key ?? null;
     // A clock of the caller's own is used as it is.
     this.clock = clock === realClock ? clockOf(() => this.lease) : clock;
