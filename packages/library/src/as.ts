@@ -5,7 +5,7 @@
 import { samePerson } from '@sluice-internal/kernel/ir';
 import type { Origin, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError, refuseEmpty } from '@sluice-internal/engine/ports';
-import type { GivenAnswer, OpenedRun, RunEntry, Store } from '@sluice-internal/engine/ports';
+import type { GivenAnswer, OpenedRun, RunChange, RunEntry, Store } from '@sluice-internal/engine/ports';
 import { runIn, unknownApproval, unknownRun } from '@sluice-internal/engine/worker';
 import type { Access, Caller, CallerProof, Engine, EngineStartOptions, EngineView } from './engine.ts';
 import type { ServerKeys } from './host/server-keys.ts';
@@ -31,7 +31,7 @@ export function viewAs({ engine, store, stories, servers, read }: Viewed, given:
 }
 
 type Handle = (id: RunId, opened?: OpenedRun) => Run;
-type Reading = 'find' | 'list' | 'get' | 'state' | 'open' | 'wait' | 'settled' | 'events' | 'approvals';
+type Reading = 'find' | 'list' | 'get' | 'state' | 'open' | 'wait' | 'settled' | 'events' | 'feed' | 'approvals';
 
 function reading(engine: Engine, caller: Identified, open: (run: RunId) => Promise<Run>): Pick<EngineView, Reading> {
   return {
@@ -48,6 +48,7 @@ function reading(engine: Engine, caller: Identified, open: (run: RunId) => Promi
     settled: (run) => caller.viewing(run).then(() => engine.settled(run)),
     events: ((run: RunId, options: object = {}) =>
       afterwards(caller.viewing(run), () => engine.events(run, options))) as Engine['events'],
+    feed: (options) => caller.feedOf(engine.feed(options)),
     approvals: async (run) => {
       if (run !== undefined) return caller.viewing(run).then(() => engine.approvals(run));
       const own = new Set((await engine.list()).filter(caller.owns).map((entry) => entry.run));
@@ -136,6 +137,10 @@ class Identified {
   }
 
   readonly owns = ({ tenant }: RunEntry): boolean => tenant === this.#tenant;
+
+  async *feedOf(all: AsyncIterable<RunChange>): AsyncGenerator<RunChange> {
+    for await (const change of all) if (change.tenant === this.#tenant) yield change;
+  }
 
   demand(access: Access): void {
     if (this.#access.has(access)) return;

@@ -127,8 +127,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
   const store = own.store ?? storeOf(journal, tenant, rest.onNotice);
-  const { reach } = store;
-  const servers = new ServerKeys({ given: serverKey, file, reach, onNotice: rest.onNotice });
+  const servers = new ServerKeys({ given: serverKey, file, reach: store.reach, onNotice: rest.onNotice });
   const runtime = createRuntime({
     trustedServers: servers.trusted,
     worstCase: worstCases(),
@@ -162,14 +161,9 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
       if (given?.definition !== undefined) definitions.compile(given.definition);
       return handle(id, await runtime.read(id));
     },
-    state: async (id, { at } = {}) => {
-      const story = await stories.of(id);
-      return stateAt(story, at);
-    },
-    resume: async (id, grant) => {
-      await runtime.resume(id, grant === undefined ? undefined : checkedGrant(grant));
-      return handle(id);
-    },
+    state: async (id, { at } = {}) => stateAt(await stories.of(id), at),
+    resume: (id, grant) =>
+      runtime.resume(id, grant === undefined ? undefined : checkedGrant(grant)).then(() => handle(id)),
     fork: async (id, edits) => handle(await fork(runtime, store, id, { ...edits, attachments })),
     migrate: async (id, given, migration = {}) => {
       const flow = definitions.flowOf(given);

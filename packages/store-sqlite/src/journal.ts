@@ -4,6 +4,7 @@ import type { Append, Blob, Journal, Snapshot, StoredAppend, StoredRun, WorkerId
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { Appends } from './appends.ts';
 import type { Stored } from './appends.ts';
+import { createChanges } from './changes.ts';
 import type { Connection } from './connection.ts';
 import type { Seals } from './seals.ts';
 
@@ -39,6 +40,7 @@ export function createJournal(connection: Connection, seals: Seals): GroupedJour
     flush,
     load: async (run, options) => load(run, options?.snapshot ?? true, options?.after ?? 0),
     page: createPage(connection),
+    changes: createChanges(connection),
     broken: (run) => connection.readTogether(() => (run === undefined ? seals.brokenStore() : seals.brokenRun(run))),
     checkpoints: createCheckpoints(connection),
     commit: (worker, appends) =>

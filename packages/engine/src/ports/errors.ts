@@ -79,6 +79,7 @@ export const ERROR_CODES = [
   'bad-run-id',
   'bad-start',
   'run-exists',
+  'bad-cursor',
   'run-ended',
   'lease-lost',
   'code-changed',

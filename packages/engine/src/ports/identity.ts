@@ -59,14 +59,18 @@ export function identified(
   // The journal has one spelling of each person.
   const answer = { ...given, by: name };
   const now = Math.max(at, state.now);
-  if (person.key === undefined && login !== undefined && person.login !== undefined) {
-    const proof = loginProof(state, pending, answer, login, now);
-    return checkedLogin({ ...answer, proof }, { state, pending, person, now, trustedServers });
-  }
-  if (person.key === undefined)
-    return { ...answer, ...byUser(name, person, { state, reach, remote: login === undefined ? remote : true }) };
-  const proven = { state, pending, person: { ...person, key: person.key }, now };
-  return byKey(answer, { key, signature, signedAt }, proven);
+  if (person.key !== undefined)
+    return byKey(answer, { key, signature, signedAt }, { state, pending, person: { ...person, key: person.key }, now });
+  if (login !== undefined) return byLogin(answer, login, { state, pending, person, now, trustedServers });
+  return { ...answer, ...byUser(name, person, { state, reach, remote }) };
+}
+
+/** In a rehearsal a person who declares no proof needs none. */
+function byLogin(answer: Answer, login: GivenLogin, context: LoginContext): Answer {
+  const { state, pending, person, now } = context;
+  if (person.login === undefined)
+    return { ...answer, ...byUser(answer.by, person, { state, reach: undefined, remote: true }) };
+  return checkedLogin({ ...answer, proof: loginProof(state, pending, answer, login, now) }, context);
 }
 
 function byKey(
@@ -228,11 +232,10 @@ interface CheckContext {
 
 function checked(answer: Answer, { state, pending, person, now }: CheckContext): Answer {
   const { proof, ...rest } = answer;
-  const { signature = '', at = 0 } = proof?.via === 'key' ? proof : {};
   const unproven = (message: string): Answer => ({ ...rest, unproven: message });
-  if (!isSignatureOf(person.key, answerText(state, pending, { ...rest, at }), signature))
+  if (proof?.via !== 'key' || !isSigned(state, pending, answer, person.key))
     return unproven(`the signature is not one of \`${rest.by}\` for this answer`);
-  if (!isTimely(at, pending, now))
+  if (!isTimely(proof.at ?? 0, pending, now))
     return unproven(`the signature of \`${rest.by}\` was made at another time than this answer`);
   return answer;
 }
@@ -250,16 +253,17 @@ export function forgedIn(
 ): string | null {
   const { by, proof } = answer;
   const person = ownPerson({ people }, by);
-  if (person?.key !== undefined && proof?.via === 'key') {
-    const text = answerText(state, pending, { ...answer, at: proof.at ?? 0 });
-    return isSignatureOf(person.key, text, proof.signature ?? '')
-      ? null
-      : `the signature of \`${by}\` does not fit the answer`;
-  }
+  if (proof?.via === 'key' && person?.key !== undefined)
+    return isSigned(state, pending, answer, person.key) ? null : `the signature of \`${by}\` does not fit the answer`;
   if (!isLogin(proof)) return null;
   if (person === undefined || !isLoginOf(person, proof) || !isSignedLogin(state, pending, answer))
     return `the signature of the server that vouches for \`${by}\` does not fit the answer`;
-  return servers.length === 0 || servers.includes(proof.server)
-    ? null
-    : `the server \`${proof.server}\` that vouches for \`${by}\` is not a trusted one`;
+  const isTrusted = servers.length === 0 || servers.includes(proof.server);
+  return isTrusted ? null : `the server \`${proof.server}\` that vouches for \`${by}\` is not a trusted one`;
+}
+
+/** True if the proof of the answer is a signature with this key. */
+function isSigned(state: RunState, pending: Pending, { proof, ...answer }: Answer, key: string): boolean {
+  const text = answerText(state, pending, { ...answer, at: proof?.at ?? 0 });
+  return isSignatureOf(key, text, proof?.signature ?? '');
 }

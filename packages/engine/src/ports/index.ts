@@ -1,4 +1,5 @@
 /** What other packages use of `engine/ports`. */
+export { changeCursor, placeOfChange } from './changes.ts';
 export { createVirtualClock, realClock } from './clock.ts';
 export { operate, update, valueAt } from './cells.ts';
 export type { MadeDecision } from './decisions.ts';
@@ -59,6 +60,7 @@ export type {
   Performer,
   PiiStore,
   RunEntry,
+  RunChange,
   RunEntryChange,
   ScriptedAnswer,
   SealedToken,
@@ -86,6 +88,7 @@ export type {
   Engine,
   EngineOptions,
   EventsOptions,
+  FeedOptions,
   ForkOptions,
   NoticeKind,
   OpenedRun,

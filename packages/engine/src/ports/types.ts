@@ -21,7 +21,7 @@ import type { Program } from '@sluice-internal/kernel/core';
 import type { Escalation } from '@sluice-internal/kernel/catalog';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { GivenAnswer } from './identity.ts';
-import type { Clock, Performer, RunEntry, Signer, Store } from './ports.ts';
+import type { Clock, Performer, RunChange, RunEntry, Signer, Store } from './ports.ts';
 import type { Quota, WorstCase } from './quota.ts';
 
 export interface EngineOptions {
@@ -170,6 +170,11 @@ export interface Engine {
    */
   events(run: RunId, options?: EventsOptions & { readonly deltas?: false }): AsyncIterable<ChainedEvent>;
   events(run: RunId, options: EventsOptions & { readonly deltas: boolean }): AsyncIterable<ChainedEvent | Delta>;
+  /**
+   * The steps of all runs in the order in which they were stored, of all processes, and then new ones. They carry no content. A reader
+   * that is slow loses nothing.
+   */
+  feed(options?: FeedOptions): AsyncIterable<RunChange>;
   /** Open questions to people, of all runs or of one. */
   approvals(run?: RunId): Promise<readonly Waiting[]>;
   /** Aborts running calls and releases all runs. They can be resumed from the journal. */
@@ -196,6 +201,18 @@ export interface OpenedRun {
 export interface EventsOptions {
   readonly after?: number;
   readonly live?: boolean;
+  /** Ends the reader when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Options of `engine.feed`.
+ * @example
+ * for await (const change of engine.feed({ after: 'now' })) console.log(change.run, change.status);
+ */
+export interface FeedOptions {
+  /** The cursor of the last change that was read, or `now` for new changes only. Default: from the beginning. */
+  readonly after?: string;
   /** Ends the reader when it is aborted. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -97,7 +97,7 @@ async function withoutPersonalData(host: Host, run: RunId, fact: MailFact): Prom
 /** A person with a key signs what enters the journal, so this comes after the protection of personal data. */
 function withIdentity(
   fact: MailFact,
-  answered: Pick<AnsweredRun, 'flow' | 'state'>,
+  answered: Omit<AnsweredRun, 'reach' | 'trustedServers'>,
   { clock, store: { reach }, trustedServers }: Host,
 ): MailFact {
   if (fact.type !== 'answer') return fact;

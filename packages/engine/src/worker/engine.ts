@@ -74,13 +74,11 @@ export function createRuntime(options: EngineOptions): Engine {
     get: report,
     read: (run) => host.ensureOpen().then(() => openRun(journal, run)),
     wait: (run) => wait(host, run),
-    settled: async (run) => {
-      await wait(host, run);
-      return host.patiently(() => report(run));
-    },
+    settled: (run) => wait(host, run).then(() => host.patiently(() => report(run))),
     list: () => index.list(),
     events: ((run: RunId, { after = 0, live = true, deltas = false, signal }: AllEventsOptions = {}) =>
       host.feed.follow(journal, run, { after, live, deltas, signal })) as Engine['events'],
+    feed: (options = {}) => host.changes.follow(options),
     approvals: (run) => approvals(host, run),
     close: () => (closing ??= close()),
   };

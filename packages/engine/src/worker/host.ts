@@ -11,6 +11,7 @@ import { realClock } from '../ports/clock.ts';
 import { openRunsOf, readRun } from '../journal/open-run.ts';
 import { demandSealed } from '../journal/verify.ts';
 import type { OpenRuns, ReadRun } from '../journal/open-run.ts';
+import { Changes } from './changes.ts';
 import { Feed } from './feed.ts';
 import { LEASE_MS, clockOf, createLease, type Lease } from './lease.ts';
 import { isAway, patient } from './away.ts';
@@ -28,6 +29,7 @@ export class Host {
   readonly lease: Lease;
   readonly opened: OpenRuns;
   readonly feed: Feed;
+  readonly changes: Changes;
   /** Runs that broke an invariant or whose chain is broken. This process does not claim them again. */
   readonly broken: Map<RunId, Error> = new Map();
   /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */
@@ -69,6 +71,7 @@ export class Host {
     this.store = store;
     this.opened = openRunsOf(store.journal);
     this.feed = new Feed(this.opened, (work) => this.patiently(work));
+    this.changes = new Changes(store, (work) => this.patiently(work));
     this.performer = performer;
     this.checkOrigin = checkOrigin;
     this.trustedServers = trustedServers;
@@ -88,12 +91,7 @@ export class Host {
       listeners: this.feed,
       holdsLease: () => this.lease.holds(),
       renewLease: () => this.lease.renew(),
-      onTurn: (owned, events, previousHead) => {
-        this.opened.get(owned.run)?.take(events, previousHead, owned);
-        this.feed.publish(owned.run, events, previousHead, owned.head);
-        if (owned.state !== null && owned.state.outcome !== null) this.quotas.ended(owned.state);
-        this.onCommitted?.(owned, events);
-      },
+      onTurn: (owned, events, previousHead) => this.#stored(owned, events, previousHead),
       onIdle: (owned) => this.#idle(owned),
       onLost: (run) => {
         this.toReclaim.add(run);
@@ -112,6 +110,14 @@ export class Host {
       worstCase,
       given: quotas,
     });
+  }
+
+  #stored(owned: OwnedRun, events: readonly Event[], previousHead: string): void {
+    this.opened.get(owned.run)?.take(events, previousHead, owned);
+    this.feed.publish(owned.run, events, previousHead, owned.head);
+    this.changes.wake();
+    if (owned.state !== null && owned.state.outcome !== null) this.quotas.ended(owned.state);
+    this.onCommitted?.(owned, events);
   }
 
   /** Rejects after a fault or a close. */
@@ -221,6 +227,7 @@ export class Host {
     this.worker.stop(reason);
     for (const run of [...this.#waiters.keys()]) this.#wakeWaiters(run);
     this.feed.close();
+    this.changes.close();
   }
 
   #idle(owned: OwnedRun): void {

@@ -12,7 +12,7 @@ const freshPath = freshPaths();
 
 test('a fresh file has every table, all strict, WAL and full synchronisation', () => {
   const db = connect(freshPath(), 100);
-  expect(pragma(db, 'user_version')).toBe(14);
+  expect(pragma(db, 'user_version')).toBe(15);
   expect(pragma(db, 'journal_mode')).toBe('wal');
   expect(pragma(db, 'synchronous')).toBe(2);
   expect(pragma(db, 'foreign_keys')).toBe(1);
