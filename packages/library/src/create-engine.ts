@@ -37,6 +37,7 @@ import { createRun, type Run } from './run.ts';
 import { fork } from './host/fork.ts';
 import { migrate } from './host/migrate/migrate.ts';
 import { retentionOptions } from './host/retention.ts';
+import { ServerKeys } from './host/server-keys.ts';
 import { signingFor } from './host/signing.ts';
 import { stateAt } from './host/run-state.ts';
 import { Stories } from './host/stories.ts';
@@ -53,7 +54,7 @@ import { worstCases } from './host/worst-case.ts';
  */
 export interface CreateEngineOptions
   extends
-    Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin'>,
+    Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin' | 'trustedServers'>,
     Omit<WorldOptions, 'flowTools' | 'script'> {
   /** Stores the runs: the path of a database file, `sqlite:` and a path, or an open store. Default: `.sluice/sluice.db`. */
   readonly journal?: string | Store;
@@ -68,6 +69,11 @@ export interface CreateEngineOptions
   readonly tenant?: string;
   /** An Ed25519 private key as PKCS8 PEM: the engine signs checkpoints of every run. Default: `SLUICE_SIGNING_KEY`. */
   readonly signingKey?: string;
+  /**
+   * An Ed25519 private key as PKCS8 PEM: views with a login vouch with it for the answers of their person. Default: `SLUICE_SERVER_KEY`,
+   * then the file `server.key` beside the database, which is made on the first use.
+   */
+  readonly serverKey?: string;
 }
 
 /**
@@ -101,6 +107,7 @@ export interface Composed {
   readonly runtime: Runtime;
   readonly world: World;
   readonly attachments: AttachmentStore;
+  readonly servers: ServerKeys;
 }
 
 /** Parts that a surface brings itself. */
@@ -115,7 +122,7 @@ interface OwnParts {
 
 /** The only place where store, world and runtime come together. */
 export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}): Composed {
-  const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, script, ...others } = options;
+  const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, serverKey, script, ...others } = options;
   const rest = script === undefined || script === false ? others : { ...others, script: checkedScript(script) };
   const functions = new Functions(rest.onNotice);
   const file = typeof journal === 'string' ? fileAt(journal) : undefined;
@@ -125,7 +132,9 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
   const store = own.store ?? storeOf(journal, tenant, rest.onNotice);
+  const servers = new ServerKeys({ given: serverKey, file, reach: store.reach, onNotice: rest.onNotice });
   const runtime = createRuntime({
+    trustedServers: servers.trusted,
     worstCase: worstCases(),
     ...retentionOptions(store, file, rest.onNotice),
     ...(signingKey === undefined ? signingFor(file) : { signing: { signer: createSigner(signingKey) } }),
@@ -147,7 +156,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const start = createStart({ runtime, world, definitions, recorded, ready });
   const engine: Engine = {
     ...runtime,
-    as: (caller) => viewAs({ engine, store, stories, notice: rest.onNotice, read: runtime.read }, caller),
+    as: (caller) => viewAs({ engine, store, stories, servers, notice: rest.onNotice, read: runtime.read }, caller),
     start,
     run: async (given: Compiled | AnyDefinition, input?: unknown, options: RunOptions = {}): Promise<Run> => {
       refuseEmpty('engine.run', options);
@@ -173,7 +182,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     close,
     [Symbol.asyncDispose]: close,
   };
-  return { engine, runtime, world, attachments };
+  return { engine, runtime, world, attachments, servers };
 }
 
 function storeOf(

@@ -168,7 +168,7 @@ interface Reader {
 }
 
 /** `return` of a generator waits for the pending value. `return` of this iterator resolves at once. */
-function untilStopped<Item>(
+export function untilStopped<Item>(
   source: AsyncGenerator<Item, undefined>,
   signal: AbortSignal | undefined,
   stop: () => void,

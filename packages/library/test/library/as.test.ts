@@ -41,7 +41,9 @@ const OPERATIONS: { readonly [name: string]: readonly [Access, Operation] } = {
 test('every operation of a view is in the table', async () => {
   await using engine = createEngine({ journal: openMemory() });
   const view = engine.as({ person: 'anna', access: ALL });
-  expect(Object.keys(view).toSorted()).toEqual([...Object.keys(OPERATIONS), 'find', 'list', 'run', 'start'].toSorted());
+  expect(Object.keys(view).toSorted()).toEqual(
+    [...Object.keys(OPERATIONS), 'feed', 'find', 'list', 'run', 'start'].toSorted(),
+  );
 });
 
 test('a run of another tenant is the same as one that does not exist, for every operation', async () => {
