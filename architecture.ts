@@ -99,6 +99,12 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'evals/diagnose': ['kernel', 'engine', 'guard', 'library', 'evals/journal', 'evals/suite'],
   'evals/render': ['library', 'evals/metrics', 'evals/rehearse', 'evals/suite'],
 
+  client: ['wire', 'library/define'],
+  'server/auth': ['kernel', 'engine'],
+  'server/http': ['kernel', 'engine', 'platform', 'library', 'server/auth'],
+  'server/routes': ['kernel', 'compile', 'platform', 'library', 'server/auth', 'server/http'],
+  server: ['kernel', 'engine', 'platform', 'library', 'server/auth', 'server/http', 'server/routes'],
+
   'cli/table': ['kernel', 'engine', 'library'],
   'cli/templates': [],
   'cli/view': ['kernel', 'wire', 'engine', 'library', 'cli/table'],

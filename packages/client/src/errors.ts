@@ -1,5 +1,4 @@
 /** Errors of the client: those of the server as the library throws them, and those of the connection. */
-import { CodedError } from '@sluice-internal/wire';
 
 /**
  * An error of the server or of the connection. `code` is the same as in the library; each code has a page.
@@ -10,14 +9,29 @@ import { CodedError } from '@sluice-internal/wire';
  *   if (!(error instanceof SluiceError && error.code === 'run-ended')) throw error;
  * }
  */
-export class SluiceError extends CodedError {
+export class SluiceError extends Error {
+  readonly code: string;
+  readonly help: string | undefined;
   /** The status of the answer; 0 if there was none. */
   readonly status: number;
+  /** What the sentence says as data, such as who answered first. */
+  readonly details: { readonly [field: string]: unknown };
 
-  constructor(code: string, message: string, given: { help?: string | undefined; status?: number; details?: CodedError['details']; cause?: unknown } = {}) {
-    super(code, message, given.help, given.cause, given.details);
-    this.status = given.status ?? 0;
+  constructor(code: string, message: string, { help, status = 0, details = {}, cause }: Given = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'SluiceError';
+    this.code = code;
+    this.help = help;
+    this.status = status;
+    this.details = details;
   }
+}
+
+interface Given {
+  readonly help?: string | undefined;
+  readonly status?: number;
+  readonly details?: SluiceError['details'];
+  readonly cause?: unknown;
 }
 
 /**

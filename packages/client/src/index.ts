@@ -82,7 +82,7 @@ export function connect(url: string, options: ConnectOptions = {}): Client {
       id,
       start: async (input: unknown, { key, signal, ...given }: StartOptions = {}) => {
         const path = `/flows/${encodeURIComponent(id)}/runs`;
-        const headers = key === undefined ? {} : { 'idempotency-key': key };
+        const headers: { [name: string]: string } = key === undefined ? {} : { 'idempotency-key': key };
         const { run } = await http.json<{ run: string }>(path, { method: 'POST', body: { input, ...given }, headers, signal });
         return new Run<OutputFor<Defined>>(http, run);
       },

@@ -2,16 +2,16 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { VERSION } from '@sluice-internal/platform';
 import { randomUUID } from 'node:crypto';
-import { cookieOf } from './cookie.ts';
-import { demandHost, demandSite, type DoorOptions } from './door.ts';
-import { Refusal, problemResponse } from './problem.ts';
+import { cookieOf } from './http/cookie.ts';
+import { demandHost, demandSite, type DoorOptions } from './http/door.ts';
+import { Refusal, problemResponse } from './http/problem.ts';
 import { flowRoutes } from './routes/flows.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { runRoutes } from './routes/runs.ts';
-import type { App, Variables } from './routing.ts';
-import { openApiPage } from './openapi-page.ts';
-import type { Services } from './services.ts';
+import type { App, Variables } from './http/routing.ts';
+import { openApiPage } from './http/openapi-page.ts';
+import type { Services } from './http/services.ts';
 import type { Who } from './auth/who.ts';
 
 export interface AppOptions {

@@ -26,10 +26,14 @@ export interface Discovered {
   readonly token: string;
 }
 
+interface Known extends Discovered {
+  readonly keys: JWTVerifyGetKey;
+}
+
 export class Oidc {
   readonly #options: OidcOptions;
   readonly #personOf: (login: string) => string | null;
-  #found: Promise<Discovered & { readonly keys: JWTVerifyGetKey }> | null = null;
+  #found: Promise<Known> | null = null;
 
   /** `personOf` finds the person whose `login` names `ISSUER#SUBJECT`. */
   constructor(options: OidcOptions, personOf: (login: string) => string | null) {
@@ -68,7 +72,7 @@ export class Oidc {
     };
   }
 
-  #discovered(): NonNullable<typeof this.#found> {
+  #discovered(): Promise<Known> {
     const found = (this.#found ??= this.#discover());
     // The issuer may be back at the next request.
     found.catch(() => {
@@ -77,7 +81,7 @@ export class Oidc {
     return found;
   }
 
-  async #discover(): Promise<Discovered & { readonly keys: JWTVerifyGetKey }> {
+  async #discover(): Promise<Known> {
     const { issuer } = this.#options;
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const refuse = (why: string, cause?: unknown): SluiceError =>

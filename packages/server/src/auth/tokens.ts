@@ -39,6 +39,8 @@ export interface NewToken {
   readonly content?: boolean | undefined;
 }
 
+/** The name of the token of this process; no other can have it. */
+export const OWN = 'local';
 const KEY = 'server.tokens';
 const USED = 'server.tokens.used';
 const PREFIX = 'slk_';
@@ -52,6 +54,7 @@ export class Tokens {
   readonly #cells: TokenCells;
   readonly #now: () => number;
   readonly #noted = new Map<string, number>();
+  #own: { readonly hash: string; readonly who: Who } | null = null;
   #known: { readonly at: number; readonly tokens: Promise<readonly Token[]> } | null = null;
 
   constructor(cells: TokenCells, now: () => number = Date.now) {
@@ -64,6 +67,7 @@ export class Tokens {
     const { name, access, person = null, tenant = null, days, content = false } = given;
     if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name))
       throw new SluiceError('bad-token', `\`${name}\` is no name of a token`, 'Use 1 to 64 letters, digits, dots and dashes.');
+    if (name === OWN) throw new SluiceError('bad-token', `\`${OWN}\` is the token of each server itself`, 'Choose another name.');
     if (access.length === 0) throw new SluiceError('bad-token', 'a token needs an access', 'Try `--access viewer`.');
     const token = newSecret(PREFIX);
     const now = this.#now();
@@ -93,10 +97,16 @@ export class Tokens {
     });
   }
 
+  /** A token of this process, which is in no list. */
+  takeOwn(secret: string, who: Who): void {
+    this.#own = { hash: hashOf(secret), who };
+  }
+
   /** The caller that a token stands for; null if it is unknown, expired or revoked. */
   async who(secret: string): Promise<Who | null> {
     if (!secret.startsWith(PREFIX)) return null;
     const hash = hashOf(secret);
+    if (this.#own !== null && isSame(this.#own.hash, hash)) return this.#own.who;
     const found = (await this.#fresh()).find((token) => isSame(token.hash, hash));
     if (found === undefined || isOver(found, this.#now())) return null;
     this.#note(found.name);
@@ -110,6 +120,7 @@ export class Tokens {
 
   /** True until the token expires or is revoked. */
   async holds(name: string): Promise<boolean> {
+    if (name === OWN) return this.#own !== null;
     return (await this.#fresh()).some((token) => token.name === name && !isOver(token, this.#now()));
   }
 

@@ -1,14 +1,15 @@
 /** Flows: the documents of the served folders, their pictures, and the start of a run. */
 import { z } from '@hono/zod-openapi';
 import { placePicture } from '@sluice-internal/compile/picture';
+import { toJsonSchema } from '@sluice-internal/library/define';
 import { checkReport, compileAs, modelDiagnostics, prerequisiteDiagnostics } from '@sluice-internal/library/documents';
 import { present } from '@sluice-internal/kernel/expr';
 import { join } from 'node:path';
-import type { Served } from '../folder.ts';
-import { Refusal } from '../problem.ts';
-import { Json, Page, addRoute, json, pageOf, type App } from '../routing.ts';
-import type { Services } from '../services.ts';
-import { startRun } from '../start.ts';
+import type { Served } from '../http/folder.ts';
+import { Refusal } from '../http/problem.ts';
+import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
+import type { Services } from '../http/services.ts';
+import { startRun } from '../http/start.ts';
 
 const Flow = z
   .object({
@@ -144,7 +145,8 @@ function rowOf({ id, file, compiled, versions }: Served): z.output<typeof Flow> 
 function detailsOf(served: Served): object {
   const { result, definition } = served.compiled;
   const { bounds = null, diagnostics } = result;
-  return { ...rowOf(served), input: definition?.inputSchema ?? null, certificate: bounds, diagnostics };
+  const input = definition?.input === undefined ? null : toJsonSchema(definition.input, `the input of \`${served.id}\``);
+  return { ...rowOf(served), input, certificate: bounds, diagnostics };
 }
 
 /** The text may be half written. The file gives it a place: other files are found beside it. */
@@ -154,10 +156,10 @@ async function checked({ folder }: Services, given: string, text: string): Promi
   const result = compileAs(file, text, folder.model);
   const compiled = { file, text, result };
   const missing = [...(await prerequisiteDiagnostics(compiled, 'warning')), ...modelDiagnostics(compiled)];
-  const report = checkReport(result, [...result.diagnostics, ...missing]);
   // The place of the file on this machine is nobody's business.
-  const diagnostics = report.diagnostics.map((each) => ({ ...each, file: given }));
-  return { ...report, diagnostics, ...present({ graph: result.graph === undefined ? undefined : placePicture(result.graph) }) };
+  const diagnostics = [...result.diagnostics, ...missing].map((each) => ({ ...each, file: given }));
+  const report = checkReport(result, diagnostics);
+  return { ...report, ...present({ graph: result.graph === undefined ? undefined : placePicture(result.graph) }) };
 }
 
 /** The seconds of `Prefer: wait=30`. */

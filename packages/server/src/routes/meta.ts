@@ -3,13 +3,13 @@ import { z } from '@hono/zod-openapi';
 import { present } from '@sluice-internal/kernel/expr';
 import { VERSION } from '@sluice-internal/platform';
 import { ACCESS, type Who } from '../auth/who.ts';
-import { cookieOf, sessionCookie } from '../cookie.ts';
-import { healthOf, metricsText, summaryOf } from '../health.ts';
-import { Refusal } from '../problem.ts';
-import { Json, addRoute, json, type App } from '../routing.ts';
-import { demandStream, stopOf } from '../streams.ts';
-import { sseResponse } from '../sse.ts';
-import type { Services } from '../services.ts';
+import { cookieOf, sessionCookie } from '../http/cookie.ts';
+import { healthOf, metricsText, summaryOf } from '../http/health.ts';
+import { Refusal } from '../http/problem.ts';
+import { Json, addRoute, json, type App } from '../http/routing.ts';
+import { demandStream, stopOf } from '../http/streams.ts';
+import { sseResponse } from '../http/sse.ts';
+import type { Services } from '../http/services.ts';
 
 export function metaRoutes(app: App, services: Services): void {
   callerRoutes(app, services);

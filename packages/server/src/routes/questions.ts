@@ -3,11 +3,11 @@ import { z } from '@hono/zod-openapi';
 import { present } from '@sluice-internal/kernel/expr';
 import { samePerson } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/library';
-import type { Waiting } from '@sluice-internal/library';
+import type { EngineView, Waiting } from '@sluice-internal/library';
 import { mayUse, type Who } from '../auth/who.ts';
-import { Refusal } from '../problem.ts';
-import { Json, Page, addRoute, json, pageOf, type App } from '../routing.ts';
-import type { Services } from '../services.ts';
+import { Refusal } from '../http/problem.ts';
+import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
+import type { Services } from '../http/services.ts';
 
 const Question = z
   .looseObject({ id: z.string(), run: z.string(), flow: z.string(), payload: z.string(), packet: Json, mayAnswer: z.boolean() })
@@ -38,7 +38,7 @@ export function questionRoutes(app: App, services: Services): void {
     async ({ query, who }) => {
       const view = await services.view(who);
       const { items, next } = await view.approvals({ limit: query.limit, ...present({ cursor: query.cursor }) });
-      const shown = items.map((each) => questionOf(each, who));
+      const shown = await Promise.all(items.map((each) => questionOf(view, each, who)));
       const wanted = shown.filter(({ flow, mayAnswer }) => (query.flow ?? flow) === flow && (query.for !== 'me' || mayAnswer));
       return json({ items: wanted, next });
     },
@@ -50,7 +50,7 @@ export function questionRoutes(app: App, services: Services): void {
       ...{ method: 'get', path: '/v1/questions/{id}', summary: 'An open question.', access: 'approver', params: QuestionId },
       ...{ answers: { 200: Question }, errors: ['approval-not-found'] },
     },
-    async ({ params: { id }, who }) => json(questionOf(await demandQuestion(services, who, id), who)),
+    async ({ params: { id }, who }) => json(await questionOf(await services.view(who), await demandQuestion(services, who, id), who)),
   );
   addRoute(
     app,
@@ -94,8 +94,11 @@ function runIn(id: string): string {
   throw new Refusal('approval-not-found', `there is no open question \`${id}\``, { help: 'List them with GET /v1/questions.' });
 }
 
-function questionOf({ payloadHash: payload, ...waiting }: Waiting, who: Who): z.output<typeof Question> & Pick<Waiting, 'flow'> {
+async function questionOf(view: EngineView, { payloadHash: payload, ...waiting }: Waiting, who: Who): Promise<z.output<typeof Question>> {
   const { approvers } = waiting;
   const isOne = approvers === null || (who.person !== null && approvers.people.some((each) => samePerson(each, who.person ?? '')));
-  return { ...waiting, payload, mayAnswer: isOne && mayUse(who, 'approver') };
+  const { flow = '', tenant = null } = (await view.find(waiting.run)) ?? {};
+  const agreed = approvers?.answers ?? [];
+  const quorum = approvers?.quorum ?? 1;
+  return { ...waiting, flow, tenant, payload, quorum, agreed, mayAnswer: isOne && mayUse(who, 'approver') };
 }

@@ -3,12 +3,12 @@ import { z } from '@hono/zod-openapi';
 import { present } from '@sluice-internal/kernel/expr';
 import { RUN_STATES } from '@sluice-internal/kernel/ir';
 import type { RunEvent } from '@sluice-internal/library';
-import { auditOf, callAt, differences, exportOf, replayOf } from '../inspect.ts';
-import { redactedEvent, redactedReport } from '../content.ts';
-import { demandStream, runStream } from '../streams.ts';
-import { Json, Page, addRoute, json, pageOf, type App } from '../routing.ts';
-import type { Services } from '../services.ts';
-import { rowOf } from '../rows.ts';
+import { auditOf, callAt, differences, exportOf, replayOf } from '../http/inspect.ts';
+import { redactedEvent, redactedReport } from '../http/content.ts';
+import { demandStream, runStream } from '../http/streams.ts';
+import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
+import type { Services } from '../http/services.ts';
+import { rowOf } from '../http/rows.ts';
 
 const RunId = z.object({ run: z.string().max(200) });
 const Row = z.looseObject({ run: z.string(), flow: z.string(), status: z.string(), code: z.string().nullable() }).openapi('RunRow');
@@ -66,7 +66,7 @@ function readingRoutes(app: App, services: Services): void {
       const { status, since, until, q: prefix, ...rest } = query;
       const view = await services.view(who);
       const filter = { ...rest, prefix, status: statesOf(status), since: instantOf(since, 'since'), until: instantOf(until, 'until') };
-      const { items, next } = await view.list({ limit: query.limit, ...present(filter) });
+      const { items, next } = await view.list({ ...present(filter), limit: query.limit });
       return json({ items: items.map(rowOf), next });
     },
   );
@@ -256,7 +256,8 @@ function actingRoutes(app: App, services: Services): void {
     },
     async ({ params: { run }, body, who }) => {
       const view = await services.viewOf(who, run);
-      await view.resume(run, body.budget === undefined ? {} : { budget: body.budget });
+      const { budget } = body;
+      await view.resume(run, budget === undefined ? undefined : { budget, by: who.person ?? who.name });
       return json({ run }, 202);
     },
   );

@@ -4,7 +4,7 @@ import { present } from '@sluice-internal/kernel/expr';
 import { Refusal } from './problem.ts';
 import { sseResponse, type SentEvent } from './sse.ts';
 import type { Services } from './services.ts';
-import type { Who } from './auth/who.ts';
+import type { Who } from '../auth/who.ts';
 
 /** Ends the count of the stream when called. */
 export function demandStream({ streams }: Services, who: Who): () => void {

@@ -4,7 +4,7 @@
  */
 import { Refusal } from './problem.ts';
 import type { Rates } from './limits.ts';
-import { mayUse, type Access, type Who } from './auth/who.ts';
+import { mayUse, type Access, type Who } from '../auth/who.ts';
 
 export interface DoorOptions {
   /** Hosts with their port, in lower case. Null: every host, behind a proxy that checks it. */

@@ -7,7 +7,7 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { demandAccess, demandJson, demandRate, readJson } from './door.ts';
 import { STATUS } from './problem.ts';
-import type { Access, Who } from './auth/who.ts';
+import type { Access, Who } from '../auth/who.ts';
 import type { Services } from './services.ts';
 
 export interface Variables {

@@ -8,7 +8,7 @@ import { Refusal } from './problem.ts';
 import { redactedEvent } from './content.ts';
 import { rowOf } from './rows.ts';
 import type { SentEvent } from './sse.ts';
-import type { Who } from './auth/who.ts';
+import type { Who } from '../auth/who.ts';
 
 export interface ChangeRequest {
   readonly view: EngineView;

@@ -1,11 +1,12 @@
 /** What the routes work with. A route reaches runs through `view` alone, so that none can forget a tenant. */
-import type { Engine, EngineView } from '@sluice-internal/library';
+import type { AttachmentStore, EngineView } from '@sluice-internal/library';
+import type { Store } from '@sluice-internal/engine/ports';
 import type { Limits, Rates, Streams } from './limits.ts';
 import type { Folder } from './folder.ts';
-import type { Oidc } from './auth/oidc.ts';
-import type { Sessions } from './auth/sessions.ts';
-import type { Tokens } from './auth/tokens.ts';
-import type { Who } from './auth/who.ts';
+import type { Oidc } from '../auth/oidc.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import type { Tokens } from '../auth/tokens.ts';
+import type { Who } from '../auth/who.ts';
 import type { Changes } from './changes.ts';
 
 export interface Services {
@@ -13,7 +14,10 @@ export interface Services {
   view(who: Who, script?: string): Promise<EngineView>;
   /** The engine that continues a run: one with the script of the run, if it has one. */
   viewOf(who: Who, run: string): Promise<EngineView>;
-  readonly engine: Engine;
+  /** For what a run says about itself: its audit, its export. A route asks `view` for the run first. */
+  readonly store: Store;
+  readonly attachments: AttachmentStore;
+  readonly counters: { readonly requests: Map<number, number> };
   readonly folder: Folder;
   readonly tokens: Tokens;
   readonly sessions: Sessions;

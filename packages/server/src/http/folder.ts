@@ -15,7 +15,7 @@ export interface Served {
   readonly file: string;
   readonly path: string;
   readonly compiled: CompiledFile;
-  /** The hashes of its versions since the server started, the latest last. */
+  /** Its versions since the server started by hash, the latest last. */
   readonly versions: readonly string[];
 }
 
@@ -35,6 +35,8 @@ const DEPTH = 6;
 export class Folder {
   readonly #options: FolderOptions;
   readonly #served = new Map<string, Served>();
+  /** Earlier versions, by id and hash: runs under way show their pictures. */
+  readonly #earlier = new Map<string, Served>();
   readonly #problems = new Map<string, string>();
   readonly #listeners = new Set<(ids: readonly string[]) => void>();
   readonly #watchers: FSWatcher[] = [];
@@ -59,8 +61,19 @@ export class Folder {
     return [...this.#served.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  get(id: string): Served | undefined {
-    return this.#served.get(id);
+  /** The version with this hash, or the latest. */
+  get(id: string, hash?: string): Served | undefined {
+    const latest = this.#served.get(id);
+    return hash === undefined || latest?.versions.at(-1) === hash ? latest : this.#earlier.get(`${id} ${hash}`);
+  }
+
+  /** The first folder: a text that is no file of a folder is compiled as if it lay there. */
+  get root(): string {
+    return this.#options.folders[0] ?? '.';
+  }
+
+  get model(): string | undefined {
+    return this.#options.model;
   }
 
   /** The path of a script of a served folder, by its name without an ending. */
@@ -116,6 +129,7 @@ export class Folder {
     const changed = [...new Set([...found.keys(), ...this.#served.keys()])].filter(
       (id) => found.get(id)?.versions.at(-1) !== this.#served.get(id)?.versions.at(-1),
     );
+    for (const [id, served] of this.#served) this.#earlier.set(`${id} ${served.versions.at(-1) ?? ''}`, served);
     this.#served.clear();
     for (const [id, served] of found) this.#served.set(id, served);
     if (changed.length > 0 && !isStart) for (const listener of this.#listeners) listener(changed);
@@ -143,7 +157,7 @@ export class Folder {
     }
     const { result } = compiled;
     // A file without a notation is something else, such as a script.
-    if (result.notation === undefined && result.diagnostics.some(({ code }) => code === 'no-notation')) return null;
+    if (result.notation === null) return null;
     const id = result.flow?.id ?? basename(path).replace(/(\.flow|\.loop|\.team|\.staged|\.workflow)?\.[a-z]+$/, '');
     const version = result.flow?.hash ?? `broken:${result.diagnostics.map(({ message }) => message).join('\n')}`;
     const versions = before?.id === id ? before.versions : [];

@@ -10,7 +10,7 @@ import { dirname } from 'node:path';
 import { Refusal } from './problem.ts';
 import type { Served } from './folder.ts';
 import type { Services } from './services.ts';
-import type { Who } from './auth/who.ts';
+import type { Who } from '../auth/who.ts';
 
 export interface StartRequest {
   readonly input?: unknown;
@@ -72,7 +72,7 @@ function inputOf(notation: string, given: unknown): unknown {
 function pinsFor({ compiled, path }: Served) {
   const { flow } = compiled.result;
   const names = Object.keys(compiled.definition?.tools ?? {});
-  const places = flow === undefined ? {} : pinsOf(flow, { documentDir: dirname(path) });
+  const places = flow === undefined ? {} : pinsOf(flow, { documentDir: dirname(path), workDir: undefined });
   return names.length === 0 ? places : withDefinition(places, path, names);
 }
 

@@ -30,7 +30,7 @@ export async function callAt({ attachments }: Services, { program, events }: Ope
   }
   const pending = state?.pending.get(key);
   if (state === null || pending === undefined) return { ...shown, prompt: null, args: null };
-  if (kind === 'model') return { ...shown, prompt: promptOf(program, state, pending, attachments), args: null };
+  if (kind === 'model') return { ...shown, prompt: promptOf(program, state, pending, { store: attachments, erased: false }), args: null };
   const { args = null } = inputOf(program, state, pending);
   return { ...shown, prompt: null, args };
 }
