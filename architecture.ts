@@ -111,7 +111,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'cli/session': ['kernel', 'compile', 'engine', 'platform', 'tools', 'library', 'evals', 'cli/table', 'cli/view'],
   'cli/commands': [
     ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite', 'platform', 'models', 'tools', 'guard'],
-    ...['library', 'testing', 'evals', 'cli/table', 'cli/templates', 'cli/view', 'cli/session'],
+    ...['server', 'library', 'testing', 'evals', 'cli/table', 'cli/templates', 'cli/view', 'cli/session'],
   ],
   cli: ['library', 'platform', 'cli/table', 'cli/view', 'cli/session', 'cli/commands'],
 };

@@ -65,7 +65,12 @@ export interface Report<Output = unknown> {
   readonly output: Output;
   readonly path: readonly string[];
   readonly waiting: readonly { readonly id: string; readonly node: string; readonly message: string }[];
-  readonly error: { readonly class: string; readonly type: string; readonly message: string; readonly node: string } | null;
+  readonly error: {
+    readonly class: string;
+    readonly type: string;
+    readonly message: string;
+    readonly node: string;
+  } | null;
   readonly usage: { readonly [measure: string]: number };
   readonly [field: string]: unknown;
 }

@@ -52,17 +52,27 @@ export class Http {
     }).catch((cause: unknown) => {
       signal?.throwIfAborted();
       this.#options.signal?.throwIfAborted();
-      throw new SluiceError('unreachable', `there is no server at ${this.#base}`, { cause, help: 'Start one with `sluice serve`.' });
+      throw new SluiceError('unreachable', `there is no server at ${this.#base}`, {
+        cause,
+        help: 'Start one with `sluice serve`.',
+      });
     });
     if (response.ok) return response;
     throw await errorOf(response);
   }
 
   /** The items of all pages. */
-  async *pages<Item>(path: string, query: { readonly [name: string]: unknown }, signal?: AbortSignal): AsyncGenerator<Item, void> {
+  async *pages<Item>(
+    path: string,
+    query: { readonly [name: string]: unknown },
+    signal?: AbortSignal,
+  ): AsyncGenerator<Item, void> {
     let cursor: string | null | undefined;
     do {
-      const page: { items: readonly Item[]; next: string | null } = await this.json(path, { query: { ...query, cursor }, signal });
+      const page: { items: readonly Item[]; next: string | null } = await this.json(path, {
+        query: { ...query, cursor },
+        signal,
+      });
       yield* page.items;
       cursor = page.next;
     } while (cursor !== null);

@@ -63,9 +63,17 @@ export interface Client {
   run<Output = unknown>(id: string): Run<Output>;
   runs(filter?: RunFilter): AsyncGenerator<RunRow, void>;
   question(id: string, options?: { readonly signal?: AbortSignal }): Promise<AskedQuestion>;
-  questions(options?: { readonly for?: 'me'; readonly flow?: string; readonly signal?: AbortSignal }): AsyncGenerator<Question, void>;
+  questions(options?: {
+    readonly for?: 'me';
+    readonly flow?: string;
+    readonly signal?: AbortSignal;
+  }): AsyncGenerator<Question, void>;
   /** One connection for all topics. Resolves when the signal is aborted. */
-  stream(topics: readonly string[], onChange: (change: Change) => void, options?: { readonly signal?: AbortSignal; readonly after?: string }): Promise<void>;
+  stream(
+    topics: readonly string[],
+    onChange: (change: Change) => void,
+    options?: { readonly signal?: AbortSignal; readonly after?: string },
+  ): Promise<void>;
 }
 
 /**
@@ -83,7 +91,12 @@ export function connect(url: string, options: ConnectOptions = {}): Client {
       start: async (input: unknown, { key, signal, ...given }: StartOptions = {}) => {
         const path = `/flows/${encodeURIComponent(id)}/runs`;
         const headers: { [name: string]: string } = key === undefined ? {} : { 'idempotency-key': key };
-        const { run } = await http.json<{ run: string }>(path, { method: 'POST', body: { input, ...given }, headers, signal });
+        const { run } = await http.json<{ run: string }>(path, {
+          method: 'POST',
+          body: { input, ...given },
+          headers,
+          signal,
+        });
         return new Run<OutputFor<Defined>>(http, run);
       },
     }),

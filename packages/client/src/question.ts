@@ -44,6 +44,10 @@ export async function questionOf(http: Http, id: string, signal: AbortSignal | u
   return {
     ...question,
     answer: (choice, { signal: stop, ...given } = {}) =>
-      http.json(`${path}/answer`, { method: 'POST', body: { choice, payload: question.payload, ...given }, signal: stop }),
+      http.json(`${path}/answer`, {
+        method: 'POST',
+        body: { choice, payload: question.payload, ...given },
+        signal: stop,
+      }),
   };
 }

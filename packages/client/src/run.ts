@@ -23,7 +23,9 @@ export interface TextEvent {
 }
 
 /** An event of a run: as in the library, or streamed text. */
-export type ClientEvent = Exclude<RunEvent, { readonly type: 'model.text' | 'model.reasoning' | 'model.arguments' }> | TextEvent;
+export type ClientEvent =
+  | Exclude<RunEvent, { readonly type: 'model.text' | 'model.reasoning' | 'model.arguments' }>
+  | TextEvent;
 
 interface Aborts {
   readonly signal?: AbortSignal;
@@ -57,13 +59,18 @@ export class Run<Output = unknown> {
   }
 
   /** Resolves when the run has ended well. Throws a `RunFailedError` if it ended in another way, and waits while the run waits for a person. */
-  async result({ signal, onQuestion = 'wait' }: Aborts & { readonly onQuestion?: 'wait' | 'throw' } = {}): Promise<Report<Output>> {
+  async result({ signal, onQuestion = 'wait' }: Aborts & { readonly onQuestion?: 'wait' | 'throw' } = {}): Promise<
+    Report<Output>
+  > {
     for (;;) {
       const report: Report<Output> = await this.#http.json(this.#path, { query: { wait: WAIT_S }, signal });
       if (report.code === 'SUCCESS' || report.code === 'PARTIAL_SUCCESS') return report;
-      if (report.state === 'completed' || report.state === 'failed' || report.state === 'cancelled') throw new RunFailedError(report);
+      if (report.state === 'completed' || report.state === 'failed' || report.state === 'cancelled')
+        throw new RunFailedError(report);
       if (onQuestion === 'throw' && report.waiting.length > 0)
-        throw new SluiceError('run-waits', `run \`${this.id}\` waits for a person`, { details: { waiting: report.waiting } });
+        throw new SluiceError('run-waits', `run \`${this.id}\` waits for a person`, {
+          details: { waiting: report.waiting },
+        });
     }
   }
 
@@ -90,8 +97,15 @@ export class Run<Output = unknown> {
   }
 
   /** A new run that shares the events of this one up to `at`. */
-  async fork(edits: { readonly at: number; readonly [field: string]: unknown }, { signal }: Aborts = {}): Promise<Run<Output>> {
-    const { run } = await this.#http.json<{ run: string }>(`${this.#path}/fork`, { method: 'POST', body: edits, signal });
+  async fork(
+    edits: { readonly at: number; readonly [field: string]: unknown },
+    { signal }: Aborts = {},
+  ): Promise<Run<Output>> {
+    const { run } = await this.#http.json<{ run: string }>(`${this.#path}/fork`, {
+      method: 'POST',
+      body: edits,
+      signal,
+    });
     return new Run(this.#http, run);
   }
 

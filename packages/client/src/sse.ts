@@ -22,7 +22,10 @@ const RETRY_MAX_MS = 15_000;
  * The events of a stream, from one connection to the next: a lost connection is made again at the last id. It ends with `done`. A
  * refusal of the server ends it with an error, except one that passes by itself.
  */
-export async function* received(http: Http, { path, query = {}, after, signal }: Source): AsyncGenerator<Received, void> {
+export async function* received(
+  http: Http,
+  { path, query = {}, after, signal }: Source,
+): AsyncGenerator<Received, void> {
   let last = after;
   let wait = RETRY_MS;
   let failures = 0;

@@ -145,9 +145,12 @@ function publicEvents(
   const isNew = positionAfter(options.after);
   const ready: RunEvent[] = [];
   const after = Math.max(0, seqOf(options.after) - 1);
-  const source = engine.events(id, { deltas: true, after, live: options.live ?? true, signal: options.signal }) as AsyncIterableIterator<
-    ChainedEvent | Delta
-  >;
+  const source = engine.events(id, {
+    deltas: true,
+    after,
+    live: options.live ?? true,
+    signal: options.signal,
+  }) as AsyncIterableIterator<ChainedEvent | Delta>;
   let story: Promise<Story> | null = null;
   const iterator: AsyncIterableIterator<RunEvent> = {
     next: async () => {

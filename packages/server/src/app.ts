@@ -59,9 +59,19 @@ export function createApp({ services, door, identify, onRequest }: AppOptions): 
     const { req, res } = context;
     for (const [name, value] of Object.entries(HEADERS)) res.headers.set(name, value);
     services.counters.requests.set(res.status, (services.counters.requests.get(res.status) ?? 0) + 1);
-    const line = { request, method: req.method, path: req.path, status: res.status, ms: Math.round(performance.now() - started) };
+    const line = {
+      request,
+      method: req.method,
+      path: req.path,
+      status: res.status,
+      ms: Math.round(performance.now() - started),
+    };
     const error = failures.get(req.raw);
-    onRequest?.({ ...line, caller: context.get('who')?.name ?? null, ...(res.status < 500 || error === undefined ? {} : { error }) });
+    onRequest?.({
+      ...line,
+      caller: context.get('who')?.name ?? null,
+      ...(res.status < 500 || error === undefined ? {} : { error }),
+    });
   });
   app.use(async (context, next) => {
     demandHost(context.req.raw, door);
@@ -74,7 +84,10 @@ export function createApp({ services, door, identify, onRequest }: AppOptions): 
     return problemResponse(error, context.get('request'));
   });
   app.notFound((context) =>
-    problemResponse(new Refusal('route-not-found', 'there is no such address', { help: 'See /openapi.json.' }), context.get('request')),
+    problemResponse(
+      new Refusal('route-not-found', 'there is no such address', { help: 'See /openapi.json.' }),
+      context.get('request'),
+    ),
   );
   flowRoutes(app, services);
   runRoutes(app, services);
@@ -86,7 +99,11 @@ export function createApp({ services, door, identify, onRequest }: AppOptions): 
 
 function describe(app: App): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
-  app.openAPIRegistry.registerComponent('securitySchemes', 'session', { type: 'apiKey', in: 'cookie', name: 'sluice_PORT' });
+  app.openAPIRegistry.registerComponent('securitySchemes', 'session', {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'sluice_PORT',
+  });
   const document = () =>
     app.getOpenAPI31Document({
       openapi: '3.1.0',

@@ -69,13 +69,18 @@ export function composeServer(options: ComposeOptions): ComposedServer {
 }
 
 function viewOf({ engine }: Composed, { tenant, person, access, proof }: Who): EngineView {
-  return engine.as({ access, ...present({ tenant: tenant ?? undefined, person: person ?? undefined }), proof: proof === null ? null : { via: proof.via } });
+  return engine.as({
+    access,
+    ...present({ tenant: tenant ?? undefined, person: person ?? undefined }),
+    proof: proof === null ? null : { via: proof.via },
+  });
 }
 
 /** The person whose `login` is this one. */
 function personOf(folder: Folder, login: string): string | null {
   for (const { compiled } of folder.list)
-    for (const [id, person] of Object.entries(compiled.result.flow?.people ?? {})) if (person.login === login) return id;
+    for (const [id, person] of Object.entries(compiled.result.flow?.people ?? {}))
+      if (person.login === login) return id;
   return null;
 }
 
@@ -92,7 +97,10 @@ class Engines {
     this.#world = world;
     this.store = openStore(db, present({ onNotice: world.onNotice }));
     const models = { stream: true, ...world.models };
-    this.main = composeEngine({ ...world, models, journal: db, pickUp: true }, { store: this.store, flowTools: definitionTools });
+    this.main = composeEngine(
+      { ...world, models, journal: db, pickUp: true },
+      { store: this.store, flowTools: definitionTools },
+    );
   }
 
   of(script: string | undefined): Composed {
@@ -101,7 +109,10 @@ class Engines {
     if (found === undefined) {
       const played = loadScript(script);
       const { models: _, ...world } = this.#world;
-      found = composeEngine({ ...world, script: played, journal: this.#db, pickUp: false }, { flowTools: definitionTools });
+      found = composeEngine(
+        { ...world, script: played, journal: this.#db, pickUp: false },
+        { flowTools: definitionTools },
+      );
       this.#scripted.set(script, found);
     }
     return found;
@@ -129,4 +140,3 @@ export async function withTokens<Result>(db: string, use: (tokens: Tokens) => Pr
     await store.close();
   }
 }
-

@@ -118,7 +118,14 @@ function listening(host: string, port: number): Promise<Server> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'another process listens there' : error.message;
-      reject(new SluiceError('port-unavailable', `\`${host}:${port}\` cannot be used: ${why}`, 'Choose another port with `--port`.', error));
+      reject(
+        new SluiceError(
+          'port-unavailable',
+          `\`${host}:${port}\` cannot be used: ${why}`,
+          'Choose another port with `--port`.',
+          error,
+        ),
+      );
     });
     server.listen(port, host, () => resolve(server));
   });
@@ -133,7 +140,11 @@ interface Hosts {
 
 function hostsOf({ host, port, names, isLocal }: Hosts): Set<string> {
   const own = isLocal ? ['127.0.0.1', 'localhost', '[::1]'] : [host];
-  return new Set([...own.map((each) => `${each}:${port}`), ...names.flatMap((name) => [name, `${name}:${port}`])].map((each) => each.toLowerCase()));
+  return new Set(
+    [...own.map((each) => `${each}:${port}`), ...names.flatMap((name) => [name, `${name}:${port}`])].map((each) =>
+      each.toLowerCase(),
+    ),
+  );
 }
 
 /** 12 digits that follow from the database, so that the cookies of two databases on one port do not mix. */
@@ -156,7 +167,16 @@ function ownToken(db: string, port: number, person: string | null): OwnToken {
   writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
   chmodSync(file, 0o600);
   const proof = { via: 'token', issuer: 'sluice', subject: 'token:local', token: 'local' } as const;
-  const who = { name: 'local', tenant: null, person, access: ACCESS, proof, content: true, key: 'local', expiresAt: null };
+  const who = {
+    name: 'local',
+    tenant: null,
+    person,
+    access: ACCESS,
+    proof,
+    content: true,
+    key: 'local',
+    expiresAt: null,
+  };
   return { file, token, who };
 }
 
@@ -164,7 +184,12 @@ function ownToken(db: string, port: number, person: string | null): OwnToken {
 function demandLocal(folder: Folder, person: string, isLocal: boolean): void {
   const known = folder.list.flatMap(({ compiled }) => Object.entries(compiled.result.flow?.people ?? {}));
   const found = known.find(([id]) => id === person);
-  if (!isLocal) throw new SluiceError('usage', '`--as` is for a server that listens on this machine only', 'Leave `--host` out, or log in.');
+  if (!isLocal)
+    throw new SluiceError(
+      'usage',
+      '`--as` is for a server that listens on this machine only',
+      'Leave `--host` out, or log in.',
+    );
   if (found === undefined || found[1].login !== 'token:local')
     throw new SluiceError(
       'identity-unproven',

@@ -36,7 +36,13 @@ function factsOf(read: Read): Facts {
 
 /** Times differ between any two runs, and ids do too. */
 function comparable(event: object): object {
-  const { seq: _seq, at: _at, durationMs: _ms, question: _id, ...rest } = event as { readonly [field: string]: unknown };
+  const {
+    seq: _seq,
+    at: _at,
+    durationMs: _ms,
+    question: _id,
+    ...rest
+  } = event as { readonly [field: string]: unknown };
   return rest;
 }
 

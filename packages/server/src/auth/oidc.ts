@@ -18,7 +18,19 @@ export interface OidcOptions {
 /** Clocks may differ by this number of seconds. */
 const SKEW_S = 60;
 /** `none` and the symmetric algorithms are not among them. */
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
 const DISCOVERY_MS = 10_000;
 
 export interface Discovered {
@@ -86,9 +98,11 @@ export class Oidc {
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const refuse = (why: string, cause?: unknown): SluiceError =>
       new SluiceError('bad-issuer', `the OIDC issuer \`${issuer}\` ${why}`, `Open ${url} in a browser.`, cause);
-    const response = await fetch(url, { signal: AbortSignal.timeout(DISCOVERY_MS), redirect: 'error' }).catch((error: unknown) => {
-      throw refuse('does not answer', error);
-    });
+    const response = await fetch(url, { signal: AbortSignal.timeout(DISCOVERY_MS), redirect: 'error' }).catch(
+      (error: unknown) => {
+        throw refuse('does not answer', error);
+      },
+    );
     if (!response.ok) throw refuse(`answers ${response.status}`);
     const found = (await response.json().catch(() => ({}))) as { readonly [field: string]: unknown };
     if (found['issuer'] !== issuer) throw refuse(`calls itself \`${String(found['issuer'])}\``);

@@ -41,7 +41,10 @@ export class Sessions {
   }
 
   /** A new session: its secret, and its age in seconds. */
-  begin(who: Who, holds: () => Promise<boolean> = async () => true): { readonly secret: string; readonly maxAge: number } {
+  begin(
+    who: Who,
+    holds: () => Promise<boolean> = async () => true,
+  ): { readonly secret: string; readonly maxAge: number } {
     const now = this.#now();
     for (const [key, { expiresAt }] of this.#sessions) if (expiresAt <= now) this.#sessions.delete(key);
     // The oldest goes first: a person who opens the page again gets a new one.

@@ -11,7 +11,10 @@ import { seesContent, type Access, type Who } from './who.ts';
 export interface TokenCells {
   read(key: string): Promise<Json>;
   /** Changes a value, and records the act of the operator. */
-  change(act: { readonly by: string; readonly what: string; readonly why: string; readonly key: string }, change: (value: Json) => Json): Promise<void>;
+  change(
+    act: { readonly by: string; readonly what: string; readonly why: string; readonly key: string },
+    change: (value: Json) => Json,
+  ): Promise<void>;
   /** Changes a value that no operator changed by hand. */
   note(key: string, change: (value: Json) => Json): Promise<void>;
 }
@@ -66,8 +69,13 @@ export class Tokens {
   async add(given: NewToken, by: string): Promise<Token & { readonly token: string }> {
     const { name, access, person = null, tenant = null, days, content = false } = given;
     if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name))
-      throw new SluiceError('bad-token', `\`${name}\` is no name of a token`, 'Use 1 to 64 letters, digits, dots and dashes.');
-    if (name === OWN) throw new SluiceError('bad-token', `\`${OWN}\` is the token of each server itself`, 'Choose another name.');
+      throw new SluiceError(
+        'bad-token',
+        `\`${name}\` is no name of a token`,
+        'Use 1 to 64 letters, digits, dots and dashes.',
+      );
+    if (name === OWN)
+      throw new SluiceError('bad-token', `\`${OWN}\` is the token of each server itself`, 'Choose another name.');
     if (access.length === 0) throw new SluiceError('bad-token', 'a token needs an access', 'Try `--access viewer`.');
     const token = newSecret(PREFIX);
     const now = this.#now();
@@ -78,7 +86,11 @@ export class Tokens {
     const why = `${access.join(', ')}${person === null ? '' : ` for ${person}`}${tenant === null ? '' : ` of ${tenant}`}`;
     await this.#change({ by, what: 'token.added', why, key: KEY }, (tokens) => {
       if (tokens.some((each) => each.name === name))
-        throw new SluiceError('token-exists', `there is a token \`${name}\``, 'Choose another name, or revoke it first.');
+        throw new SluiceError(
+          'token-exists',
+          `there is a token \`${name}\``,
+          'Choose another name, or revoke it first.',
+        );
       return [...tokens, added];
     });
     return { ...added, token };
@@ -134,7 +146,10 @@ export class Tokens {
     return tokensIn(await this.#cells.read(KEY));
   }
 
-  async #change(act: Parameters<TokenCells['change']>[0], change: (tokens: readonly Token[]) => readonly Token[]): Promise<void> {
+  async #change(
+    act: Parameters<TokenCells['change']>[0],
+    change: (tokens: readonly Token[]) => readonly Token[],
+  ): Promise<void> {
     await this.#cells.change(act, (value) => change(tokensIn(value)) as unknown as Json);
     this.#known = null;
   }

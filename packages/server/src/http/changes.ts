@@ -52,14 +52,17 @@ export class Changes {
   /** Tells that documents have changed. */
   flowsChanged(ids: readonly string[]): void {
     for (const reader of this.#readers)
-      if (reader.topics.has('flows')) this.#put(reader, 'flows', { id: this.#next(0), event: 'flows', data: { topic: 'flows', flows: ids } });
+      if (reader.topics.has('flows'))
+        this.#put(reader, 'flows', { id: this.#next(0), event: 'flows', data: { topic: 'flows', flows: ids } });
   }
 
   /** Throws before the first event if a topic is wrong. */
   async read({ view, who, topics, signal, after }: ChangeRequest): Promise<AsyncGenerator<SentEvent, void>> {
     for (const topic of topics)
       if (topic !== 'runs' && topic !== 'questions' && topic !== 'flows' && !RUN_TOPIC.test(topic))
-        throw new Refusal('bad-request', `\`${topic}\` is no topic`, { help: 'The topics: runs, questions, flows, run:ID.' });
+        throw new Refusal('bad-request', `\`${topic}\` is no topic`, {
+          help: 'The topics: runs, questions, flows, run:ID.',
+        });
     const runs = topics.flatMap((topic) => RUN_TOPIC.exec(topic)?.[1] ?? []);
     const handles = await Promise.all(runs.map((run) => view.open(run)));
     const reader: Reader = {
@@ -75,7 +78,11 @@ export class Changes {
     clearTimeout(this.#timer);
   }
 
-  async *#events(reader: Reader, own: readonly AsyncGenerator<SentEvent, void>[], signal: AbortSignal): AsyncGenerator<SentEvent, void> {
+  async *#events(
+    reader: Reader,
+    own: readonly AsyncGenerator<SentEvent, void>[],
+    signal: AbortSignal,
+  ): AsyncGenerator<SentEvent, void> {
     this.#readers.add(reader);
     this.#start();
     const onAbort = (): void => reader.wake();
@@ -92,7 +99,10 @@ export class Changes {
         for (const event of waiting) yield event;
         if (reader.waiting.size > 0 || reader.lost) continue;
         const woken = new Promise<null>((resolve) => (reader.wake = () => resolve(null)));
-        const first = await Promise.race([woken, ...[...next].map(async ([source, result]) => ({ source, result: await result }))]);
+        const first = await Promise.race([
+          woken,
+          ...[...next].map(async ([source, result]) => ({ source, result: await result })),
+        ]);
         if (first === null) continue;
         if (first.result.done === true) next.delete(first.source);
         else {
@@ -157,21 +167,30 @@ export class Changes {
     const hadQuestions = before === undefined || !before.includes('"questions":0');
     for (const reader of this.#readers) {
       if (!reader.owns(run)) continue;
-      if (reader.topics.has('runs')) this.#put(reader, `runs ${run.run}`, { id: this.#next(0), event: 'runs', data: { topic: 'runs', ...row } });
+      if (reader.topics.has('runs'))
+        this.#put(reader, `runs ${run.run}`, { id: this.#next(0), event: 'runs', data: { topic: 'runs', ...row } });
       if (reader.topics.has('questions') && (questions > 0 || hadQuestions))
-        this.#put(reader, `questions ${run.run}`, { id: this.#next(1), event: 'questions', data: { topic: 'questions', run: run.run, open: questions } });
+        this.#put(reader, `questions ${run.run}`, {
+          id: this.#next(1),
+          event: 'questions',
+          data: { topic: 'questions', run: run.run, open: questions },
+        });
     }
   }
 }
 
 const FORGET_AT = 10_000;
 
-async function* follow(events: AsyncIterable<RunEvent>, run: string, shown: (event: RunEvent) => RunEvent): AsyncGenerator<SentEvent, void> {
+async function* follow(
+  events: AsyncIterable<RunEvent>,
+  run: string,
+  shown: (event: RunEvent) => RunEvent,
+): AsyncGenerator<SentEvent, void> {
   for await (const event of events) {
     const topic = `run:${run}`;
     const { type } = event;
     if (type === 'model.text') yield { event: 'text', data: { topic, run, call: event.call, text: event.text } };
-    else if (type !== 'model.reasoning' && type !== 'model.arguments') yield { event: 'run.event', data: { topic, ...shown(event) } };
+    else if (type !== 'model.reasoning' && type !== 'model.arguments')
+      yield { event: 'run.event', data: { topic, ...shown(event) } };
   }
 }
-

@@ -5,7 +5,9 @@ import type { Report, RunEvent } from '@sluice-internal/library';
 const WORDS = new Set(['args', 'data', 'input', 'message', 'output', 'packet', 'reason', 'result', 'text']);
 
 export function redactedEvent(event: RunEvent): RunEvent {
-  return Object.fromEntries(Object.entries(event).map(([key, value]) => [key, WORDS.has(key) ? null : withoutMessage(key, value)])) as unknown as RunEvent;
+  return Object.fromEntries(
+    Object.entries(event).map(([key, value]) => [key, WORDS.has(key) ? null : withoutMessage(key, value)]),
+  ) as unknown as RunEvent;
 }
 
 /** Errors keep their class and type. */
@@ -14,12 +16,26 @@ function withoutMessage(key: string, value: unknown): unknown {
 }
 
 /** The fields of a report that stay as they are. */
-const SHOWN = ['run', 'flow', 'hash', 'state', 'code', 'path', 'usage', 'startedAt', 'endedAt', 'changed', 'approvals'] as const;
+const SHOWN = [
+  'run',
+  'flow',
+  'hash',
+  'state',
+  'code',
+  'path',
+  'usage',
+  'startedAt',
+  'endedAt',
+  'changed',
+  'approvals',
+] as const;
 
 export function redactedReport(report: Report): object {
   const { error, waiting, receipts } = report;
   return {
-    ...Object.fromEntries(SHOWN.flatMap((key) => (key in report ? [[key, (report as unknown as Record<string, unknown>)[key]]] : []))),
+    ...Object.fromEntries(
+      SHOWN.flatMap((key) => (key in report ? [[key, (report as unknown as Record<string, unknown>)[key]]] : [])),
+    ),
     output: null,
     error: error === null ? null : { ...error, message: null },
     waiting: waiting.map(({ id, node, choices }) => ({ id, node, choices })),

@@ -1,5 +1,9 @@
 /** The cookie of a session. It is for this server alone, and no script of the page can read it. */
-export function sessionCookie(name: string, secret: string, { maxAge, isSecure }: { readonly maxAge: number; readonly isSecure: boolean }): string {
+export function sessionCookie(
+  name: string,
+  secret: string,
+  { maxAge, isSecure }: { readonly maxAge: number; readonly isSecure: boolean },
+): string {
   return `${name}=${secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}${isSecure ? '; Secure' : ''}`;
 }
 

@@ -31,7 +31,8 @@ export function demandSite(request: Request, { origins }: Pick<DoorOptions, 'ori
   const site = request.headers.get('sec-fetch-site');
   const host = (request.headers.get('host') ?? new URL(request.url).host).toLowerCase();
   const isOwn = origin === null || origins.has(origin) || (URL.canParse(origin) && new URL(origin).host === host);
-  const isSameSite = site === null || site === 'same-origin' || site === 'none' || (origin !== null && origins.has(origin));
+  const isSameSite =
+    site === null || site === 'same-origin' || site === 'none' || (origin !== null && origins.has(origin));
   if (isOwn && isSameSite) return;
   throw new Refusal('cross-site', 'a page of another site may not call this server', {
     help: 'Name the page with `--origin` when the server starts.',
@@ -42,11 +43,16 @@ export function demandSite(request: Request, { origins }: Pick<DoorOptions, 'ori
 export function demandJson(request: Request): void {
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\s*(;|$)/i.test(type)) return;
-  throw new Refusal('unsupported-media-type', 'the body must be JSON', { help: 'Send `Content-Type: application/json`.' });
+  throw new Refusal('unsupported-media-type', 'the body must be JSON', {
+    help: 'Send `Content-Type: application/json`.',
+  });
 }
 
 /** The body as JSON. Its size is counted while it is read, whatever the headers say. */
-export async function readJson(request: Request, { bodyBytes, depth }: Pick<DoorOptions, 'bodyBytes' | 'depth'>): Promise<unknown> {
+export async function readJson(
+  request: Request,
+  { bodyBytes, depth }: Pick<DoorOptions, 'bodyBytes' | 'depth'>,
+): Promise<unknown> {
   const bytes = await readBytes(request, bodyBytes);
   let text: string;
   try {
@@ -54,14 +60,16 @@ export async function readJson(request: Request, { bodyBytes, depth }: Pick<Door
   } catch {
     throw new Refusal('bad-request', 'the body is not UTF-8');
   }
-  if (text.trim() === '') throw new Refusal('bad-request', 'the body is empty', { help: 'Send a JSON object, such as {}.' });
+  if (text.trim() === '')
+    throw new Refusal('bad-request', 'the body is empty', { help: 'Send a JSON object, such as {}.' });
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw new Refusal('bad-request', 'the body is not valid JSON');
   }
-  if (depthOf(value, depth) > depth) throw new Refusal('bad-request', `the body is nested more than ${depth} levels deep`);
+  if (depthOf(value, depth) > depth)
+    throw new Refusal('bad-request', `the body is nested more than ${depth} levels deep`);
   return value;
 }
 
@@ -110,5 +118,8 @@ export function demandAccess(who: Who | null, needed: Access | null, isOpen: boo
 export function demandRate(rates: Rates, caller: string): void {
   const after = rates.take(caller);
   if (after === null) return;
-  throw new Refusal('too-many-requests', 'too many requests', { help: 'Wait, then try again.', headers: { 'retry-after': String(after) } });
+  throw new Refusal('too-many-requests', 'too many requests', {
+    help: 'Wait, then try again.',
+    headers: { 'retry-after': String(after) },
+  });
 }

@@ -3,7 +3,10 @@ import { present } from '@sluice-internal/kernel/expr';
 import type { EngineView } from '@sluice-internal/library';
 import type { Services } from './services.ts';
 
-export async function healthOf({ store, stopping }: Services): Promise<{ readonly ready: boolean; readonly why?: string }> {
+export async function healthOf({
+  store,
+  stopping,
+}: Services): Promise<{ readonly ready: boolean; readonly why?: string }> {
   if (stopping.aborted) return { ready: false, why: 'the server stops' };
   try {
     await store.index.list({ limit: 1 });
@@ -22,7 +25,12 @@ export async function summaryOf(view: EngineView, since: string): Promise<object
   const [, count = '24', unit = 'h'] = /^(\d+)([mhd])$/.exec(since) ?? [];
   const span = Number(count) * (UNITS[unit] ?? 0);
   const from = Date.now() - span;
-  const bars = Array.from({ length: BUCKETS }, (_, index) => ({ at: new Date(from + (span / BUCKETS) * index).toISOString(), started: 0, well: 0, costUsd: 0 }));
+  const bars = Array.from({ length: BUCKETS }, (_, index) => ({
+    at: new Date(from + (span / BUCKETS) * index).toISOString(),
+    started: 0,
+    well: 0,
+    costUsd: 0,
+  }));
   const codes: { [code: string]: number } = {};
   const durations: number[] = [];
   const total = { started: 0, ended: 0, well: 0, costUsd: 0 };
@@ -48,7 +56,11 @@ export async function summaryOf(view: EngineView, since: string): Promise<object
     ...{ since: new Date(from).toISOString(), ...total, codes, bars },
     p95Ms: durations[Math.floor(durations.length * 0.95)] ?? null,
     costPerSuccess: total.well === 0 ? null : total.costUsd / total.well,
-    questions: { open: open.items.length, more: open.next !== null, oldestMs: asked.length === 0 ? null : Date.now() - Math.min(...asked) },
+    questions: {
+      open: open.items.length,
+      more: open.next !== null,
+      oldestMs: asked.length === 0 ? null : Date.now() - Math.min(...asked),
+    },
   };
 }
 
@@ -63,11 +75,21 @@ async function* pages(view: EngineView, since: number) {
 
 export async function metricsText({ streams, counters }: Services): Promise<string> {
   const lines: string[] = [];
-  const put = (name: string, about: string, type: 'counter' | 'gauge', values: Iterable<readonly [labels: string, value: number]>): void => {
+  const put = (
+    name: string,
+    about: string,
+    type: 'counter' | 'gauge',
+    values: Iterable<readonly [labels: string, value: number]>,
+  ): void => {
     lines.push(`# HELP ${name} ${about}`, `# TYPE ${name} ${type}`);
     for (const [labels, value] of values) lines.push(`${name}${labels === '' ? '' : `{${labels}}`} ${value}`);
   };
-  put('sluice_http_requests_total', 'Requests by status.', 'counter', [...counters.requests].map(([status, count]) => [`status="${status}"`, count]));
+  put(
+    'sluice_http_requests_total',
+    'Requests by status.',
+    'counter',
+    [...counters.requests].map(([status, count]) => [`status="${status}"`, count]),
+  );
   put('sluice_http_streams', 'Open streams.', 'gauge', [['', streams.count]]);
   return `${lines.join('\n')}\n`;
 }

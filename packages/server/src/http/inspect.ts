@@ -11,9 +11,15 @@ import { Refusal } from './problem.ts';
 import type { Services } from './services.ts';
 
 /** Prompts, arguments and results only for a caller who may see content. */
-export async function callAt({ attachments }: Services, { program, events }: OpenedRun, key: string, content: boolean): Promise<object> {
+export async function callAt(
+  { attachments }: Services,
+  { program, events }: OpenedRun,
+  key: string,
+  content: boolean,
+): Promise<object> {
   const call = callsIn(program.flow, events).find((each) => each.key === key);
-  if (call === undefined) throw new Refusal('call-not-found', `the run has no call \`${key}\``, { help: 'Events name their call.' });
+  if (call === undefined)
+    throw new Refusal('call-not-found', `the run has no call \`${key}\``, { help: 'Events name their call.' });
   const { kind, name, node, thread: branch, seq, at, attempts, verdict } = call;
   const about = { key, kind, name, node, branch, seq, at };
   const tried = attempts.map(({ seq: of, at: when, number, ok, used, error, value }) => ({
@@ -30,7 +36,8 @@ export async function callAt({ attachments }: Services, { program, events }: Ope
   }
   const pending = state?.pending.get(key);
   if (state === null || pending === undefined) return { ...shown, prompt: null, args: null };
-  if (kind === 'model') return { ...shown, prompt: promptOf(program, state, pending, { store: attachments, erased: false }), args: null };
+  if (kind === 'model')
+    return { ...shown, prompt: promptOf(program, state, pending, { store: attachments, erased: false }), args: null };
   const { args = null } = inputOf(program, state, pending);
   return { ...shown, prompt: null, args };
 }
@@ -45,7 +52,7 @@ export async function auditOf({ store }: Services, view: EngineView, run: string
   if (entry === null) await view.get(run);
   const checked = await audit(store.journal, run, entry);
   const appends: object[] = [];
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const page = await store.journal.page(run, after, 500);
     for (const { body: _, ...link } of page) appends.push(link);
     const last = page.at(-1);

@@ -99,7 +99,11 @@ export class Refusal extends Error {
   constructor(
     code: string,
     message: string,
-    { help, details = {}, headers = {} }: { help?: string; details?: Details; headers?: { readonly [name: string]: string } } = {},
+    {
+      help,
+      details = {},
+      headers = {},
+    }: { help?: string; details?: Details; headers?: { readonly [name: string]: string } } = {},
   ) {
     super(message);
     this.name = 'Refusal';
@@ -155,7 +159,10 @@ function known(error: unknown): Known {
 function mistakeIn({ issues }: ZodError): Omit<Known, 'headers'> {
   const [first] = issues;
   const place = (first?.path ?? []).map(String).join('.');
-  const what = first?.code === 'unrecognized_keys' ? `\`${first.keys[0] ?? ''}\` is not known` : (first?.message ?? 'is not valid');
+  const what =
+    first?.code === 'unrecognized_keys'
+      ? `\`${first.keys[0] ?? ''}\` is not known`
+      : (first?.message ?? 'is not valid');
   const at = first?.code === 'unrecognized_keys' || place === '' ? what : `\`${place}\`: ${what}`;
   return { code: 'bad-request', title: at, help: 'See /openapi.json.', details: { field: place } };
 }

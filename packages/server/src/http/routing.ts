@@ -126,7 +126,8 @@ function described(spec: Spec<Shape | undefined, Shape | undefined, Schema | und
         Object.entries(answers).map(([status, schema]) => [
           status,
           {
-            description: status === '201' ? 'Made.' : status === '202' ? 'Taken.' : status === '204' ? 'Done.' : 'The answer.',
+            description:
+              status === '201' ? 'Made.' : status === '202' ? 'Taken.' : status === '204' ? 'Done.' : 'The answer.',
             ...(schema === null ? {} : { content: { 'application/json': { schema } } }),
           },
         ]),
@@ -134,7 +135,10 @@ function described(spec: Spec<Shape | undefined, Shape | undefined, Schema | und
       ...Object.fromEntries(
         [...problems].map(([status, of]) => [
           status,
-          { description: of.map((code) => `\`${code}\``).join(', '), content: { 'application/problem+json': { schema: Problem } } },
+          {
+            description: of.map((code) => `\`${code}\``).join(', '),
+            content: { 'application/problem+json': { schema: Problem } },
+          },
         ]),
       ),
     },

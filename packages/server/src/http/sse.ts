@@ -26,7 +26,10 @@ export const SSE_HEADERS = {
 } as const;
 
 /** The source is read only while the reader takes more, so that nothing grows for a reader that stopped. */
-export function sseResponse(source: AsyncIterator<SentEvent>, { signal, heartbeatMs = HEARTBEAT_MS, onEnd }: SseOptions): Response {
+export function sseResponse(
+  source: AsyncIterator<SentEvent>,
+  { signal, heartbeatMs = HEARTBEAT_MS, onEnd }: SseOptions,
+): Response {
   const encoder = new TextEncoder();
   let beat: NodeJS.Timeout | undefined;
   let isOver = false;

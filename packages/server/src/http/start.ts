@@ -35,7 +35,9 @@ export async function startRun(services: Services, who: Who, served: Served, giv
   const { result } = served.compiled;
   if (result.flow === undefined) throw new CompileError(served.id, result.diagnostics);
   if (user !== undefined && who.person !== null)
-    throw new Refusal('user-not-allowed', `a run that \`${who.person}\` starts is for \`${who.person}\``, { help: 'Leave `user` out.' });
+    throw new Refusal('user-not-allowed', `a run that \`${who.person}\` starts is for \`${who.person}\``, {
+      help: 'Leave `user` out.',
+    });
   const run = key === undefined ? newRunId() : runOf(who, served.id, key);
   const view = await services.view(who, script === undefined ? undefined : scriptOf(services, script));
   const isNew = key === undefined || (await view.find(run)) === null;
@@ -80,7 +82,13 @@ function pinsFor({ compiled, path }: Served) {
 function scriptOf({ folder, isLocal }: Services, name: string): string {
   const path = isLocal ? folder.script(name) : undefined;
   if (path !== undefined) return path;
-  throw new Refusal('bad-input', isLocal ? `there is no script \`${name}\` in the served folders` : 'this server plays no scripts', {
-    help: isLocal ? `Write \`${name}.script.yaml\` beside the document.` : 'Scripts are for a server that listens on this machine only.',
-  });
+  throw new Refusal(
+    'bad-input',
+    isLocal ? `there is no script \`${name}\` in the served folders` : 'this server plays no scripts',
+    {
+      help: isLocal
+        ? `Write \`${name}.script.yaml\` beside the document.`
+        : 'Scripts are for a server that listens on this machine only.',
+    },
+  );
 }

@@ -10,7 +10,10 @@ import type { Who } from '../auth/who.ts';
 export function demandStream({ streams }: Services, who: Who): () => void {
   const end = streams.open(who.key);
   if (end !== null) return end;
-  throw new Refusal('too-many-streams', 'too many streams are open', { help: 'Close one, or read several topics from `/v1/stream`.', headers: { 'retry-after': '5' } });
+  throw new Refusal('too-many-streams', 'too many streams are open', {
+    help: 'Close one, or read several topics from `/v1/stream`.',
+    headers: { 'retry-after': '5' },
+  });
 }
 
 interface RunStream {
@@ -38,7 +41,10 @@ export function runStream(services: Services, given: RunStream): Response {
 }
 
 /** Text has no id: a reader that comes back goes on at a stored event, and reads the text of an open call with `GET calls/{key}`. */
-async function* eventsOf(events: AsyncIterable<RunEvent>, { handle, text, isWanted, shown }: RunStream): AsyncGenerator<SentEvent, void> {
+async function* eventsOf(
+  events: AsyncIterable<RunEvent>,
+  { handle, text, isWanted, shown }: RunStream,
+): AsyncGenerator<SentEvent, void> {
   const lengths = new Map<string, number>();
   for await (const event of events) {
     if (event.type === 'model.text') {
@@ -55,12 +61,17 @@ async function* eventsOf(events: AsyncIterable<RunEvent>, { handle, text, isWant
 const CHECK_MS = 2000;
 
 /** Aborted when the reader leaves, the server stops, or the caller's token has expired or was revoked. */
-export function stopOf({ stopping, tokens }: Services, who: Who, signal: AbortSignal): { readonly signal: AbortSignal; dispose(): void } {
+export function stopOf(
+  { stopping, tokens }: Services,
+  who: Who,
+  signal: AbortSignal,
+): { readonly signal: AbortSignal; dispose(): void } {
   const over = new AbortController();
   const check = async (): Promise<void> => {
     const isOver = who.expiresAt !== null && who.expiresAt <= Date.now();
     const name = /^token:(.*)$/.exec(who.key)?.[1];
-    if (isOver || (name !== undefined && who.proof?.subject === `token:${name}` && !(await tokens.holds(name)))) over.abort();
+    if (isOver || (name !== undefined && who.proof?.subject === `token:${name}` && !(await tokens.holds(name))))
+      over.abort();
   };
   const timer = setInterval(() => void check().catch(() => undefined), CHECK_MS);
   return { signal: AbortSignal.any([signal, stopping, over.signal]), dispose: () => clearInterval(timer) };

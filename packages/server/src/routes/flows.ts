@@ -80,12 +80,18 @@ export function flowRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'get', path: '/v1/flows/{flow}/graph', summary: 'The picture of a flow, with places.', access: 'viewer' },
+      ...{
+        method: 'get',
+        path: '/v1/flows/{flow}/graph',
+        summary: 'The picture of a flow, with places.',
+        access: 'viewer',
+      },
       ...{ params: FlowId, query: Hash, answers: { 200: Json }, errors: ['flow-not-found'] },
     },
     ({ params, query }) => {
       const { graph } = demandFlow(services, params.flow, query.hash).compiled.result;
-      if (graph === undefined) throw new Refusal('flow-not-found', `\`${params.flow}\` has no picture: it has mistakes`);
+      if (graph === undefined)
+        throw new Refusal('flow-not-found', `\`${params.flow}\` has no picture: it has mistakes`);
       // The picture of a version never changes.
       const cache = query.hash === undefined ? 'no-store' : 'private, max-age=31536000, immutable';
       return json(placePicture(graph), 200, { 'cache-control': cache });
@@ -125,7 +131,10 @@ export function flowRoutes(app: App, services: Services): void {
   );
 }
 
-const CheckBody = z.object({ file: z.string().max(500).default('document.yaml'), text: z.string() }).strict().openapi('Check');
+const CheckBody = z
+  .object({ file: z.string().max(500).default('document.yaml'), text: z.string() })
+  .strict()
+  .openapi('Check');
 const Started = z.object({ run: z.string(), url: z.string(), report: Json.optional() }).openapi('Started');
 
 /** The version with this hash, or the latest. Runs know the hash of their version. */
@@ -145,7 +154,8 @@ function rowOf({ id, file, compiled, versions }: Served): z.output<typeof Flow> 
 function detailsOf(served: Served): object {
   const { result, definition } = served.compiled;
   const { bounds = null, diagnostics } = result;
-  const input = definition?.input === undefined ? null : toJsonSchema(definition.input, `the input of \`${served.id}\``);
+  const input =
+    definition?.input === undefined ? null : toJsonSchema(definition.input, `the input of \`${served.id}\``);
   return { ...rowOf(served), input, certificate: bounds, diagnostics };
 }
 
@@ -166,4 +176,3 @@ async function checked({ folder }: Services, given: string, text: string): Promi
 function waitOf(prefer: string | undefined): number {
   return Math.min(60, Number(/(?:^|[,;\s])wait=(\d{1,4})/.exec(prefer ?? '')?.[1] ?? 0));
 }
-

@@ -34,41 +34,73 @@ function callerRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
-    { method: 'get', path: '/v1/me', summary: 'Who is calling, and the limits.', access: 'viewer', answers: { 200: Me } },
+    {
+      method: 'get',
+      path: '/v1/me',
+      summary: 'Who is calling, and the limits.',
+      access: 'viewer',
+      answers: { 200: Me },
+    },
     ({ who }) => json(meOf(services, who)),
   );
   addRoute(
     app,
     services,
     {
-      ...{ method: 'post', path: '/v1/session', summary: 'Exchanges a code, or a token, for the cookie of a page.', access: 'open' },
+      ...{
+        method: 'post',
+        path: '/v1/session',
+        summary: 'Exchanges a code, or a token, for the cookie of a page.',
+        access: 'open',
+      },
       body: z.object({ code: z.string().max(100).optional(), token: z.string().max(10_000).optional() }).strict(),
       ...{ answers: { 200: Me }, errors: ['unauthenticated'] },
     },
     async ({ body, context }) => {
       const who = await callerOf(services, body);
-      if (who === null) throw new Refusal('unauthenticated', 'this code or token is not valid any more', { help: 'Start the page again.' });
+      if (who === null)
+        throw new Refusal('unauthenticated', 'this code or token is not valid any more', {
+          help: 'Start the page again.',
+        });
       const name = /^token:(.*)$/.exec(who.proof?.subject ?? '')?.[1];
-      const { secret, maxAge } = services.sessions.begin(who, name === undefined ? undefined : () => services.tokens.holds(name));
+      const { secret, maxAge } = services.sessions.begin(
+        who,
+        name === undefined ? undefined : () => services.tokens.holds(name),
+      );
       const isSecure = new URL(context.req.url).protocol === 'https:';
-      return json(meOf(services, who), 200, { 'set-cookie': sessionCookie(services.cookie, secret, { maxAge, isSecure }) });
-    },
-  );
-  addRoute(
-    app,
-    services,
-    { method: 'delete', path: '/v1/session', summary: 'Ends the session of a page.', access: 'viewer', answers: { 204: null } },
-    ({ context }) => {
-      const secret = cookieOf(context.req.raw, services.cookie);
-      if (secret !== null) services.sessions.end(secret);
-      return new Response(null, { status: 204, headers: { 'set-cookie': sessionCookie(services.cookie, '', { maxAge: 0, isSecure: false }) } });
+      return json(meOf(services, who), 200, {
+        'set-cookie': sessionCookie(services.cookie, secret, { maxAge, isSecure }),
+      });
     },
   );
   addRoute(
     app,
     services,
     {
-      ...{ method: 'get', path: '/v1/stream', summary: 'The changes of runs, questions and flows: one connection for all.' },
+      method: 'delete',
+      path: '/v1/session',
+      summary: 'Ends the session of a page.',
+      access: 'viewer',
+      answers: { 204: null },
+    },
+    ({ context }) => {
+      const secret = cookieOf(context.req.raw, services.cookie);
+      if (secret !== null) services.sessions.end(secret);
+      return new Response(null, {
+        status: 204,
+        headers: { 'set-cookie': sessionCookie(services.cookie, '', { maxAge: 0, isSecure: false }) },
+      });
+    },
+  );
+  addRoute(
+    app,
+    services,
+    {
+      ...{
+        method: 'get',
+        path: '/v1/stream',
+        summary: 'The changes of runs, questions and flows: one connection for all.',
+      },
       ...{ access: 'viewer', query: z.object({ topics: z.string().max(2000) }) },
       ...{ answers: { 200: null }, errors: ['too-many-streams', 'run-not-found'] },
     },
@@ -78,11 +110,13 @@ function callerRoutes(app: App, services: Services): void {
       const end = demandStream(services, who);
       const stop = stopOf(services, who, context.req.raw.signal);
       const after = context.req.header('last-event-id');
-      const source = await services.changes.read({ view, who, topics, signal: stop.signal, ...present({ after }) }).catch((error: unknown) => {
-        stop.dispose();
-        end();
-        throw error;
-      });
+      const source = await services.changes
+        .read({ view, who, topics, signal: stop.signal, ...present({ after }) })
+        .catch((error: unknown) => {
+          stop.dispose();
+          end();
+          throw error;
+        });
       return sseResponse(source, {
         signal: stop.signal,
         onEnd: () => {
@@ -94,7 +128,10 @@ function callerRoutes(app: App, services: Services): void {
   );
 }
 
-async function callerOf({ sessions, tokens, oidc }: Services, { code, token }: { code?: string | undefined; token?: string | undefined }): Promise<Who | null> {
+async function callerOf(
+  { sessions, tokens, oidc }: Services,
+  { code, token }: { code?: string | undefined; token?: string | undefined },
+): Promise<Who | null> {
   if (code !== undefined) return sessions.redeem(code);
   if (token === undefined) throw new Refusal('bad-request', 'the body has neither `code` nor `token`');
   return token.startsWith('slk_') ? tokens.who(token) : (oidc?.who(token) ?? null);
@@ -122,7 +159,13 @@ function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
   addRoute(
     app,
     services,
-    { method: 'get', path: '/v1/tokens', summary: 'The tokens, without their secrets.', access: 'admin', answers: { 200: Json } },
+    {
+      method: 'get',
+      path: '/v1/tokens',
+      summary: 'The tokens, without their secrets.',
+      access: 'admin',
+      answers: { 200: Json },
+    },
     async ({ who }) => {
       const own = (await tokens.list()).filter(({ tenant }) => who.tenant === null || tenant === who.tenant);
       return json({ items: own.map(shownToken), next: null });
@@ -132,7 +175,13 @@ function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
     app,
     services,
     {
-      ...{ method: 'post', path: '/v1/tokens', summary: 'Makes a token. It is shown once.', access: 'admin', body: NewToken },
+      ...{
+        method: 'post',
+        path: '/v1/tokens',
+        summary: 'Makes a token. It is shown once.',
+        access: 'admin',
+        body: NewToken,
+      },
       ...{ answers: { 201: Json }, errors: ['bad-token', 'token-exists'] },
     },
     async ({ body, who }) => {
@@ -161,7 +210,9 @@ function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
   );
 }
 
-function shownToken<Token extends { createdAt: number; expiresAt: number | null; usedAt: number | null }>(token: Token): object {
+function shownToken<Token extends { createdAt: number; expiresAt: number | null; usedAt: number | null }>(
+  token: Token,
+): object {
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
   return { ...token, createdAt: iso(token.createdAt), expiresAt: iso(token.expiresAt), usedAt: iso(token.usedAt) };
 }
@@ -176,7 +227,13 @@ function healthRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
-    { method: 'get', path: '/readyz', summary: 'The server takes requests.', access: 'open', answers: { 200: Json, 503: Json } },
+    {
+      method: 'get',
+      path: '/readyz',
+      summary: 'The server takes requests.',
+      access: 'open',
+      answers: { 200: Json, 503: Json },
+    },
     async () => {
       const { ready, why } = await healthOf(services);
       return json({ ready, ...present({ why }) }, ready ? 200 : 503);
@@ -194,7 +251,13 @@ function healthRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
-    { method: 'get', path: '/metrics', summary: 'Figures for Prometheus.', access: services.isLocal ? 'open' : 'viewer', answers: { 200: null } },
+    {
+      method: 'get',
+      path: '/metrics',
+      summary: 'Figures for Prometheus.',
+      access: services.isLocal ? 'open' : 'viewer',
+      answers: { 200: null },
+    },
     async () => new Response(await metricsText(services), { headers: { 'content-type': 'text/plain; version=0.0.4' } }),
   );
 }

@@ -10,7 +10,14 @@ import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts
 import type { Services } from '../http/services.ts';
 
 const Question = z
-  .looseObject({ id: z.string(), run: z.string(), flow: z.string(), payload: z.string(), packet: Json, mayAnswer: z.boolean() })
+  .looseObject({
+    id: z.string(),
+    run: z.string(),
+    flow: z.string(),
+    payload: z.string(),
+    packet: Json,
+    mayAnswer: z.boolean(),
+  })
   .openapi('Question');
 const QuestionId = z.object({ id: z.string().max(500) });
 const Answer = z
@@ -39,7 +46,9 @@ export function questionRoutes(app: App, services: Services): void {
       const view = await services.view(who);
       const { items, next } = await view.approvals({ limit: query.limit, ...present({ cursor: query.cursor }) });
       const shown = await Promise.all(items.map((each) => questionOf(view, each, who)));
-      const wanted = shown.filter(({ flow, mayAnswer }) => (query.flow ?? flow) === flow && (query.for !== 'me' || mayAnswer));
+      const wanted = shown.filter(
+        ({ flow, mayAnswer }) => (query.flow ?? flow) === flow && (query.for !== 'me' || mayAnswer),
+      );
       return json({ items: wanted, next });
     },
   );
@@ -47,10 +56,17 @@ export function questionRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'get', path: '/v1/questions/{id}', summary: 'An open question.', access: 'approver', params: QuestionId },
+      ...{
+        method: 'get',
+        path: '/v1/questions/{id}',
+        summary: 'An open question.',
+        access: 'approver',
+        params: QuestionId,
+      },
       ...{ answers: { 200: Question }, errors: ['approval-not-found'] },
     },
-    async ({ params: { id }, who }) => json(await questionOf(await services.view(who), await demandQuestion(services, who, id), who)),
+    async ({ params: { id }, who }) =>
+      json(await questionOf(await services.view(who), await demandQuestion(services, who, id), who)),
   );
   addRoute(
     app,
@@ -84,19 +100,28 @@ async function demandQuestion(services: Services, who: Who, id: string): Promise
   });
   const found = open.find((each) => each.id === id);
   if (found !== undefined) return found;
-  throw new Refusal('approval-not-found', `there is no open question \`${id}\``, { help: 'List them with GET /v1/questions.' });
+  throw new Refusal('approval-not-found', `there is no open question \`${id}\``, {
+    help: 'List them with GET /v1/questions.',
+  });
 }
 
 /** The id of a question begins with `a_` and its run, and ends with its place. */
 function runIn(id: string): string {
   const [, run] = /^a_(.+?)\.\d[\d.:]*$/.exec(id) ?? [];
   if (run !== undefined) return run;
-  throw new Refusal('approval-not-found', `there is no open question \`${id}\``, { help: 'List them with GET /v1/questions.' });
+  throw new Refusal('approval-not-found', `there is no open question \`${id}\``, {
+    help: 'List them with GET /v1/questions.',
+  });
 }
 
-async function questionOf(view: EngineView, { payloadHash: payload, ...waiting }: Waiting, who: Who): Promise<z.output<typeof Question>> {
+async function questionOf(
+  view: EngineView,
+  { payloadHash: payload, ...waiting }: Waiting,
+  who: Who,
+): Promise<z.output<typeof Question>> {
   const { approvers } = waiting;
-  const isOne = approvers === null || (who.person !== null && approvers.people.some((each) => samePerson(each, who.person ?? '')));
+  const isOne =
+    approvers === null || (who.person !== null && approvers.people.some((each) => samePerson(each, who.person ?? '')));
   const { flow = '', tenant = null } = (await view.find(waiting.run)) ?? {};
   const agreed = approvers?.answers ?? [];
   const quorum = approvers?.quorum ?? 1;

@@ -11,14 +11,21 @@ import type { Services } from '../http/services.ts';
 import { rowOf } from '../http/rows.ts';
 
 const RunId = z.object({ run: z.string().max(200) });
-const Row = z.looseObject({ run: z.string(), flow: z.string(), status: z.string(), code: z.string().nullable() }).openapi('RunRow');
-const Report = z.looseObject({ run: z.string(), flow: z.string(), state: z.string(), code: z.string().nullable() }).openapi('Report');
+const Row = z
+  .looseObject({ run: z.string(), flow: z.string(), status: z.string(), code: z.string().nullable() })
+  .openapi('RunRow');
+const Report = z
+  .looseObject({ run: z.string(), flow: z.string(), state: z.string(), code: z.string().nullable() })
+  .openapi('Report');
 const Taken = z.object({ run: z.string() }).openapi('Taken');
 const Time = z.string().describe('A time such as 2026-12-01T09:00:00Z, or an age such as 24h or 7d.');
 
 const List = z.object({
   ...Page,
-  status: z.string().optional().describe(`One or several of ${RUN_STATES.join(', ')}, with commas.`),
+  status: z
+    .string()
+    .optional()
+    .describe(`One or several of ${RUN_STATES.join(', ')}, with commas.`),
   flow: z.string().optional(),
   code: z.string().optional(),
   user: z.string().optional(),
@@ -40,7 +47,9 @@ function instantOf(given: string | undefined, field: string): number | undefined
 }
 
 function statesOf(given: string | undefined): readonly (typeof RUN_STATES)[number][] | undefined {
-  return given?.split(',').map((each) => RUN_STATES.find((state) => state === each.trim()) ?? wrong('status', `\`${each}\` is no state`));
+  return given
+    ?.split(',')
+    .map((each) => RUN_STATES.find((state) => state === each.trim()) ?? wrong('status', `\`${each}\` is no state`));
 }
 
 function wrong(field: string, message: string): never {
@@ -65,7 +74,13 @@ function readingRoutes(app: App, services: Services): void {
     async ({ query, who }) => {
       const { status, since, until, q: prefix, ...rest } = query;
       const view = await services.view(who);
-      const filter = { ...rest, prefix, status: statesOf(status), since: instantOf(since, 'since'), until: instantOf(until, 'until') };
+      const filter = {
+        ...rest,
+        prefix,
+        status: statesOf(status),
+        since: instantOf(since, 'since'),
+        until: instantOf(until, 'until'),
+      };
       const { items, next } = await view.list({ ...present(filter), limit: query.limit });
       return json({ items: items.map(rowOf), next });
     },
@@ -75,7 +90,9 @@ function readingRoutes(app: App, services: Services): void {
     services,
     {
       ...{ method: 'get', path: '/v1/runs/{run}', summary: 'The report on a run.', access: 'viewer', params: RunId },
-      query: z.object({ wait: z.coerce.number().min(0).max(60).default(0).describe('Seconds to wait until it has ended or asks.') }),
+      query: z.object({
+        wait: z.coerce.number().min(0).max(60).default(0).describe('Seconds to wait until it has ended or asks.'),
+      }),
       ...{ answers: { 200: Report }, errors: ['run-not-found', 'chain-broken'] },
     },
     async ({ params: { run }, query: { wait }, who, context }) => {
@@ -89,13 +106,27 @@ function readingRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'get', path: '/v1/runs/{run}/children', summary: 'Runs that were forked from a run.', access: 'viewer' },
-      ...{ params: RunId, query: z.object(Page), answers: { 200: pageOf(Row, 'ChildPage') }, errors: ['run-not-found'] },
+      ...{
+        method: 'get',
+        path: '/v1/runs/{run}/children',
+        summary: 'Runs that were forked from a run.',
+        access: 'viewer',
+      },
+      ...{
+        params: RunId,
+        query: z.object(Page),
+        answers: { 200: pageOf(Row, 'ChildPage') },
+        errors: ['run-not-found'],
+      },
     },
     async ({ params: { run }, query, who }) => {
       const view = await services.view(who);
       await view.read(run);
-      const { items, next } = await view.list({ parent: run, limit: query.limit, ...present({ cursor: query.cursor }) });
+      const { items, next } = await view.list({
+        parent: run,
+        limit: query.limit,
+        ...present({ cursor: query.cursor }),
+      });
       return json({ items: items.map(rowOf), next });
     },
   );
@@ -103,7 +134,12 @@ function readingRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'get', path: '/v1/runs/{run}/state', summary: 'A run as it was after one of its events.', access: 'viewer' },
+      ...{
+        method: 'get',
+        path: '/v1/runs/{run}/state',
+        summary: 'A run as it was after one of its events.',
+        access: 'viewer',
+      },
       ...{ params: RunId, query: z.object({ at: z.coerce.number().int().min(1).optional() }) },
       ...{ answers: { 200: Json }, errors: ['run-not-found', 'event-not-found'] },
     },
@@ -134,8 +170,18 @@ function eventRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'get', path: '/v1/runs/{run}/events', summary: 'The events of a run: a page, or a stream.', access: 'viewer' },
-      ...{ params: RunId, query: Events, answers: { 200: Json }, errors: ['run-not-found', 'bad-start', 'too-many-streams'] },
+      ...{
+        method: 'get',
+        path: '/v1/runs/{run}/events',
+        summary: 'The events of a run: a page, or a stream.',
+        access: 'viewer',
+      },
+      ...{
+        params: RunId,
+        query: Events,
+        answers: { 200: Json },
+        errors: ['run-not-found', 'bad-start', 'too-many-streams'],
+      },
     },
     async ({ params: { run }, query, who, context }) => {
       const view = await services.view(who);
@@ -147,7 +193,16 @@ function eventRoutes(app: App, services: Services): void {
       if (context.req.header('accept')?.includes('text/event-stream') === true) {
         const signal = context.req.raw.signal;
         const end = demandStream(services, who);
-        return runStream(services, { who, handle, signal, end, after, isWanted, shown, text: query.text === 'true' && who.content });
+        return runStream(services, {
+          who,
+          handle,
+          signal,
+          end,
+          after,
+          isWanted,
+          shown,
+          text: query.text === 'true' && who.content,
+        });
       }
       const items: RunEvent[] = [];
       for await (const event of handle.events({ ...present({ after }), live: false })) {
@@ -167,11 +222,16 @@ function inspectingRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'get', path: '/v1/runs/{run}/calls/{key}', summary: 'A call: its prompt or arguments, its attempts.' },
+      ...{
+        method: 'get',
+        path: '/v1/runs/{run}/calls/{key}',
+        summary: 'A call: its prompt or arguments, its attempts.',
+      },
       ...{ access: 'viewer', params: RunId.extend({ key: z.string() }), answers: { 200: Json } },
       errors: ['run-not-found', 'call-not-found'],
     },
-    async ({ params: { run, key }, who }) => json(await callAt(services, await (await view(who)).read(run), key, who.content)),
+    async ({ params: { run, key }, who }) =>
+      json(await callAt(services, await (await view(who)).read(run), key, who.content)),
   );
   addRoute(
     app,
@@ -189,8 +249,18 @@ function inspectingRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'post', path: '/v1/runs/{run}/replay', summary: 'Decides every step again from the journal.', access: 'viewer' },
-      ...{ params: RunId, body: z.object({}).strict(), answers: { 200: Json }, errors: ['run-not-found', 'chain-broken'] },
+      ...{
+        method: 'post',
+        path: '/v1/runs/{run}/replay',
+        summary: 'Decides every step again from the journal.',
+        access: 'viewer',
+      },
+      ...{
+        params: RunId,
+        body: z.object({}).strict(),
+        answers: { 200: Json },
+        errors: ['run-not-found', 'chain-broken'],
+      },
     },
     async ({ params: { run }, who }) => {
       await (await view(who)).read(run);
@@ -201,7 +271,12 @@ function inspectingRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'get', path: '/v1/runs/{run}/audit', summary: 'The chain of hashes of a run, checked.', access: 'viewer' },
+      ...{
+        method: 'get',
+        path: '/v1/runs/{run}/audit',
+        summary: 'The chain of hashes of a run, checked.',
+        access: 'viewer',
+      },
       ...{ params: RunId, answers: { 200: Json }, errors: ['run-not-found'] },
     },
     async ({ params: { run }, who }) => json(await auditOf(services, await view(who), run)),
@@ -210,11 +285,18 @@ function inspectingRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'get', path: '/v1/runs/{run}/export', summary: 'A run as a file that needs no database.', access: 'admin' },
+      ...{
+        method: 'get',
+        path: '/v1/runs/{run}/export',
+        summary: 'A run as a file that needs no database.',
+        access: 'admin',
+      },
       ...{ params: RunId, answers: { 200: Json }, errors: ['run-not-found'] },
     },
     async ({ params: { run }, who }) => {
-      const headers = { 'content-disposition': `attachment; filename="${run.replaceAll(/[^\w.-]/g, '_')}.sluice-run.json"` };
+      const headers = {
+        'content-disposition': `attachment; filename="${run.replaceAll(/[^\w.-]/g, '_')}.sluice-run.json"`,
+      };
       return json(await exportOf(services, await view(who), run), 200, headers);
     },
   );
@@ -250,7 +332,12 @@ function actingRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'post', path: '/v1/runs/{run}/resume', summary: 'Goes on with a run, also with more budget.', ...acting },
+      ...{
+        method: 'post',
+        path: '/v1/runs/{run}/resume',
+        summary: 'Goes on with a run, also with more budget.',
+        ...acting,
+      },
       body: z.object({ budget: z.record(z.string(), z.number().positive()).optional() }).strict(),
       ...{ answers: { 202: Taken }, errors: [...errors, 'resume-undone', 'bad-budget'] },
     },
@@ -266,7 +353,11 @@ function actingRoutes(app: App, services: Services): void {
     services,
     {
       ...{ method: 'post', path: '/v1/runs/{run}/signals/{name}', summary: 'Sends a signal that a run waits for.' },
-      ...{ access: 'operator', params: RunId.extend({ name: z.string() }), body: z.object({ data: Json.optional() }).strict() },
+      ...{
+        access: 'operator',
+        params: RunId.extend({ name: z.string() }),
+        body: z.object({ data: Json.optional() }).strict(),
+      },
       ...{ answers: { 202: Taken }, errors: [...errors, 'signal-not-awaited'] },
     },
     async ({ params: { run, name }, body, who }) => {
@@ -279,7 +370,11 @@ function actingRoutes(app: App, services: Services): void {
     app,
     services,
     {
-      ...{ method: 'post', path: '/v1/runs/{run}/fork', summary: 'Starts a run that shares the first events of another.' },
+      ...{
+        method: 'post',
+        path: '/v1/runs/{run}/fork',
+        summary: 'Starts a run that shares the first events of another.',
+      },
       ...{ ...acting, body: Fork, answers: { 201: Taken } },
       errors: ['run-not-found', 'bad-fork', 'unknown-slot', 'scripted-run'],
     },

@@ -31,7 +31,16 @@ export function placePicture(picture: Picture, direction: Direction = 'down'): P
     const [along, across] = [placed.y[item] as number, placed.x[item] as number];
     const [x, y] = direction === 'down' ? [across, along] : [along, across];
     const { node, width: w, height: h } = box;
-    return [{ ...node, x: rounded(x - w / 2), y: rounded(y - h / 2), w: rounded(w), h: rounded(h), frame: node.group ?? null }];
+    return [
+      {
+        ...node,
+        x: rounded(x - w / 2),
+        y: rounded(y - h / 2),
+        w: rounded(w),
+        h: rounded(h),
+        frame: node.group ?? null,
+      },
+    ];
   });
   const wide = placed.width + asideWidth(graph);
   const [width, height] = direction === 'down' ? [wide, placed.height] : [placed.height, wide];
