@@ -38,18 +38,35 @@ export function viewAs({ engine, store, stories, notice, servers, read }: Viewed
   const caller = new Identified(given, store, servers);
   const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine: view, stories, opened, notice }, id);
   const open = async (run: RunId): Promise<Run> => handle(run, await read(run));
-  const view: EngineView = { ...reading(engine, caller, open), ...acting(engine, caller, handle, read) };
+  const view: EngineView = { ...reading(engine, caller, open, read), ...acting(engine, caller, handle, read) };
   return view;
 }
 
 type Handle = (id: RunId, opened?: OpenedRun) => Run;
-type Reading = 'find' | 'list' | 'get' | 'state' | 'open' | 'wait' | 'settled' | 'events' | 'feed' | 'approvals';
+type Reading =
+  | 'find'
+  | 'list'
+  | 'get'
+  | 'read'
+  | 'state'
+  | 'open'
+  | 'wait'
+  | 'settled'
+  | 'events'
+  | 'feed'
+  | 'approvals';
 
-function reading(engine: Engine, caller: Identified, open: (run: RunId) => Promise<Run>): Pick<EngineView, Reading> {
+function reading(
+  engine: Engine,
+  caller: Identified,
+  open: (run: RunId) => Promise<Run>,
+  read: Viewed['read'],
+): Pick<EngineView, Reading> {
   return {
     find: (run) => caller.find(run),
     list: ((filter: RunFilter & PageRequest = {}) => caller.list(filter)) as EngineView['list'],
     get: (run) => caller.viewing(run).then(() => engine.get(run)),
+    read: (run) => caller.viewing(run).then(() => read(run)),
     state: (run, options) => caller.viewing(run).then(() => engine.state(run, options)),
     open: async (run: RunId, options?: object) => {
       await caller.viewing(run);

@@ -5,6 +5,7 @@ import type {
   BudgetGrant,
   Engine as Runtime,
   GivenAnswer,
+  OpenedRun,
   RunEntry,
   StartOptions,
 } from '@sluice-internal/engine/ports';
@@ -160,6 +161,8 @@ export interface EngineView extends Omit<
   Engine,
   'answer' | 'cancel' | 'migrate' | 'repin' | 'as' | 'close' | typeof Symbol.asyncDispose
 > {
+  /** A run as it is stored, for what only its journal tells: its calls, its differences to another run. */
+  read(run: RunId): Promise<OpenedRun>;
   /** The entry of a run in the list; null if this caller has no such run. */
   find(run: RunId): Promise<RunEntry | null>;
   answer(approval: string, answer: OwnAnswer): Promise<RunId>;

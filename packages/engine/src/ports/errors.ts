@@ -122,6 +122,25 @@ export const ERROR_CODES = [
   'bad-key-file',
   'signal-not-awaited',
 
+  // The server
+  'serve-open',
+  'port-unavailable',
+  'bad-token',
+  'token-exists',
+  'token-not-found',
+  'bad-issuer',
+  'bad-request',
+  'unauthenticated',
+  'cross-site',
+  'wrong-host',
+  'route-not-found',
+  'flow-not-found',
+  'call-not-found',
+  'body-too-large',
+  'unsupported-media-type',
+  'too-many-requests',
+  'too-many-streams',
+
   // Models and tools
   'missing-package',
   'no-model',

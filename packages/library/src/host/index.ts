@@ -1,6 +1,7 @@
 /** What other packages use of `library/host`. */
 export { checkedGrant } from './budget-grant.ts';
 export { closing } from './closing.ts';
+export { differencesOf } from './differences.ts';
 export { isErased, recordErased } from './erased.ts';
 export { fork } from './fork.ts';
 export type { AgentEdit } from './fork.ts';
@@ -11,6 +12,7 @@ export { openStore } from './open-store.ts';
 export { realCallsOf } from './ready.ts';
 export type { ScriptedCalls } from './ready.ts';
 export { exportTo, forget, retentionOptions } from './retention.ts';
+export { promptOf } from './prompt-of.ts';
 export { questionNames, readScript, scriptSchema } from './script.ts';
 export { isScripted, scriptedPerformer } from './scripted/performer.ts';
 export type { AnswerEntry, ModelEntry, Script, ToolEntry } from './scripted/script.ts';

@@ -1,0 +1,122 @@
+/** A server on a free port, with a folder of its own, and requests to it. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serve, type ServeOptions, type Serving } from '@sluice-internal/server';
+
+export const REFUNDS = `
+budgets: { tool_calls: 4 }
+agents:
+  - { id: triage, instructions: "Sort the request.", output: { type: object, properties: { amount: { type: number } }, required: [amount] } }
+tools:
+  payments.refund: { effect: financial, compensate: payments.reverse, input: { type: object } }
+  payments.reverse: { effect: financial }
+flow:
+  id: refunds
+  entry: sort
+  nodes:
+    - { id: sort, type: agent, agent: triage, input: { task: "{{event.payload.message}}" }, routes: [{ to: gate }] }
+    - { id: gate, type: approval, message: "Refund {{sort.output.amount}}?", routes: [{ when: "approvals.gate == 'approve'", to: pay }, { to: end }] }
+    - { id: pay, type: tool, tool: payments.refund, params: { amount: "{{sort.output.amount}}" } }
+`;
+export const SCRIPT = `
+agents:
+  triage: ['{"amount": 20}']
+tools:
+  payments.refund: [{ result: { paid: true } }]
+  payments.reverse: [{ result: { reversed: true } }]
+`;
+
+export interface Place {
+  readonly dir: string;
+  readonly serving: Serving;
+  readonly token: string;
+  readonly notices: string[];
+  /** Requests with the token of this machine, unless they name another. */
+  ask(method: string, path: string, given?: Asked): Promise<Answered>;
+  again(more?: Partial<ServeOptions>): Promise<Place>;
+  end(): Promise<void>;
+}
+export interface Asked {
+  readonly body?: unknown;
+  readonly raw?: string | Uint8Array;
+  readonly headers?: { readonly [name: string]: string };
+  /** Null: none. */
+  readonly token?: string | null;
+}
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: { readonly [field: string]: unknown };
+}
+
+export async function place(
+  more: Partial<ServeOptions> = {},
+  files: { readonly [name: string]: string } = {},
+): Promise<Place> {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-serve-'));
+  const all = { 'refunds.flow.yaml': REFUNDS, 'refunds.script.yaml': SCRIPT, ...files };
+  for (const [name, text] of Object.entries(all)) writeFileSync(join(dir, name), text);
+  return started(dir, more);
+}
+
+async function started(dir: string, more: Partial<ServeOptions>): Promise<Place> {
+  const notices: string[] = [];
+  const serving = await serve({
+    ...{ folders: [dir], db: join(dir, '.sluice/sluice.db'), port: 0 },
+    onNotice: (message) => void notices.push(message),
+    ...more,
+  });
+  const token = serving.tokenFile === null ? '' : readFileSync(serving.tokenFile, 'utf8').trim();
+  const end = (): Promise<void> => serving.close();
+  return {
+    ...{ dir, serving, token, notices },
+    ask: (method, path, given = {}) => asked(serving.url, token, method, path, given),
+    again: async (other = {}) => {
+      await end();
+      return started(dir, { ...more, ...other });
+    },
+    end: async () => {
+      await end();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function asked(url: string, own: string, method: string, path: string, given: Asked): Promise<Answered> {
+  const { body, raw, headers = {}, token = own } = given;
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined && raw === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(raw !== undefined ? { body: raw as string } : body !== undefined ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (isJson ? JSON.parse(text) : { text }) as Answered['body'],
+  };
+}
+
+/** Starts the refund of the script, and waits until it asks. */
+export async function refund(
+  { ask }: Place,
+  key?: string,
+): Promise<{ readonly run: string; readonly question: string; readonly payload: string }> {
+  const headers = { prefer: 'wait=20', ...(key === undefined ? {} : { 'idempotency-key': key }) };
+  const started = await ask('POST', '/v1/flows/refunds/runs', {
+    body: { input: { message: 'money back' }, script: 'refunds' },
+    headers,
+  });
+  const run = String(started.body['run']);
+  const { body } = await ask('GET', `/v1/questions?for=me`);
+  const items = body['items'] as readonly { readonly id: string; readonly run: string; readonly payload: string }[];
+  const found = items.find((each) => each.run === run);
+  if (found === undefined) throw new Error(`${run} asks nothing: ${JSON.stringify(started.body)}`);
+  return { run, question: found.id, payload: found.payload };
+}
