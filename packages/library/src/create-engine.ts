@@ -118,6 +118,8 @@ interface OwnParts {
   readonly flowTools?: FlowTools;
   /** The surface checks the prerequisites of a run itself. */
   readonly checked?: true;
+  /** The places and the code of a flow whose file the surface knows. Default: those of `toolOptions`. */
+  readonly placed?: (flow: CompiledFlow) => Pins | undefined;
 }
 
 /** The only place where store, world and runtime come together. */
@@ -153,7 +155,8 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const stories = new Stories((id) => runtime.read(id));
   const recorded = scriptPin(script === false ? undefined : script, file);
   const ready = own.checked === true ? noCheck : onceReady(worldOptions);
-  const start = createStart({ runtime, world, definitions, recorded, ready });
+  const { placed = () => undefined } = own;
+  const start = createStart({ runtime, world, definitions, recorded, ready, placed });
   const engine: Engine = {
     ...runtime,
     as: (caller) => viewAs({ engine, store, stories, servers, notice: rest.onNotice, read: runtime.read }, caller),
@@ -219,6 +222,7 @@ interface StartContext {
   readonly recorded: () => Pick<Pins, 'script'>;
   /** Rejects if a run of the flow lacks something on this machine. */
   readonly ready: (flow: CompiledFlow, pins: Pins) => Promise<void>;
+  readonly placed: NonNullable<OwnParts['placed']>;
 }
 
 function noCheck(): Promise<void> {
@@ -235,7 +239,7 @@ function onceReady(options: WorldOptions): StartContext['ready'] {
   };
 }
 
-function createStart({ runtime, world, definitions, recorded, ready }: StartContext): Engine['start'] {
+function createStart({ runtime, world, definitions, recorded, ready, placed }: StartContext): Engine['start'] {
   return async (given, startOptions = {}) => {
     const flow = definitions.flowOf(given);
     refuseUnknown(startOptions, START_OPTIONS, 'a start');
@@ -249,7 +253,7 @@ function createStart({ runtime, world, definitions, recorded, ready }: StartCont
     const owner = attached === startOptions.input ? undefined : id;
     // A surface that names the script of its runs has stored it.
     const script = whose?.pins?.script === undefined ? recorded() : {};
-    const origin = withPins(whose, { ...pinsOf(world, flow, given, owner), ...script });
+    const origin = withPins(whose, { ...(placed(flow) ?? pinsOf(world, flow, given, owner)), ...script });
     await ready(flow, origin.pins ?? {});
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });

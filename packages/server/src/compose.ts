@@ -2,11 +2,14 @@
 import { present } from '@sluice-internal/kernel/expr';
 import { UNNAMED_SCRIPTS } from '@sluice-internal/kernel/catalog';
 import { operate, update, valueAt } from '@sluice-internal/engine/ports';
+import type { CompiledFlow, Pins } from '@sluice-internal/kernel/ir';
 import type { Store } from '@sluice-internal/engine/ports';
 import type { CreateEngineOptions, EngineView } from '@sluice-internal/library';
 import { composeEngine, type Composed } from '@sluice-internal/library/compose';
 import { definitionTools, loadScript } from '@sluice-internal/library/documents';
 import { openStore } from '@sluice-internal/library/host';
+import { pinsOf, withDefinition } from '@sluice-internal/platform';
+import { dirname } from 'node:path';
 import { Changes } from './http/changes.ts';
 import type { Folder } from './http/folder.ts';
 import { LIMITS, Rates, Streams, type Limits } from './http/limits.ts';
@@ -36,7 +39,7 @@ export interface ComposedServer {
 export function composeServer(options: ComposeOptions): ComposedServer {
   const { db, folder, cookie, isLocal, oidc, world, onNotice, stopping } = options;
   const limits = { ...LIMITS, ...options.limits };
-  const engines = new Engines(db, { ...world, onNotice });
+  const engines = new Engines(db, { ...world, onNotice }, (flow) => placesOf(folder, flow));
   const { store } = engines;
   const tokens = new Tokens(cellsOf(store));
   const changes = new Changes(async (changedSince) => (await store.index.list({ changedSince, limit: 1000 })).items);
@@ -72,8 +75,20 @@ function viewOf({ engine }: Composed, { tenant, person, access, proof }: Who): E
   return engine.as({
     access,
     ...present({ tenant: tenant ?? undefined, person: person ?? undefined }),
-    proof: proof === null ? null : { via: proof.via },
+    proof,
   });
+}
+
+type Placed = (flow: CompiledFlow) => Pins | undefined;
+
+/** Files beside a document are found from its folder, and its code is pinned. */
+function placesOf(folder: Folder, { hash }: CompiledFlow): Pins | undefined {
+  const { compiled, path } = folder.withHash(hash) ?? {};
+  const flow = compiled?.result.flow;
+  if (flow === undefined || path === undefined) return undefined;
+  const places = pinsOf(flow, { documentDir: dirname(path), workDir: undefined });
+  const names = Object.keys(compiled?.definition?.tools ?? {});
+  return names.length === 0 ? places : withDefinition(places, path, names);
 }
 
 /** The person whose `login` is this one. */
@@ -90,16 +105,18 @@ class Engines {
   readonly store: Store;
   readonly #db: string;
   readonly #world: Pick<CreateEngineOptions, 'models' | 'toolOptions' | 'onNotice'>;
+  readonly #placed: Placed;
   readonly #scripted = new Map<string, Composed>();
 
-  constructor(db: string, world: Pick<CreateEngineOptions, 'models' | 'toolOptions' | 'onNotice'>) {
+  constructor(db: string, world: Pick<CreateEngineOptions, 'models' | 'toolOptions' | 'onNotice'>, placed: Placed) {
     this.#db = db;
+    this.#placed = placed;
     this.#world = world;
     this.store = openStore(db, present({ onNotice: world.onNotice }));
     const models = { stream: true, ...world.models };
     this.main = composeEngine(
       { ...world, models, journal: db, pickUp: true },
-      { store: this.store, flowTools: definitionTools },
+      { store: this.store, flowTools: definitionTools, placed },
     );
   }
 
@@ -111,7 +128,7 @@ class Engines {
       const { models: _, ...world } = this.#world;
       found = composeEngine(
         { ...world, script: played, journal: this.#db, pickUp: false },
-        { flowTools: definitionTools },
+        { flowTools: definitionTools, placed: this.#placed },
       );
       this.#scripted.set(script, found);
     }

@@ -67,6 +67,12 @@ export class Folder {
     return hash === undefined || latest?.versions.at(-1) === hash ? latest : this.#earlier.get(`${id} ${hash}`);
   }
 
+  /** The version with this hash, of any flow. */
+  withHash(hash: string): Served | undefined {
+    const isIt = ({ compiled }: Served): boolean => compiled.result.flow?.hash === hash;
+    return [...this.#served.values()].find(isIt) ?? [...this.#earlier.values()].find(isIt);
+  }
+
   /** The first folder: a text that is no file of a folder is compiled as if it lay there. */
   get root(): string {
     return this.#options.folders[0] ?? '.';

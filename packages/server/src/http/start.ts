@@ -2,18 +2,17 @@
 import { present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { CompileError, SluiceError } from '@sluice-internal/library';
-import type { Report } from '@sluice-internal/library';
+import { checkedInput } from '@sluice-internal/library/define';
 import { newRunId } from '@sluice-internal/engine/ports';
-import { pinsOf, withDefinition } from '@sluice-internal/platform';
 import { hash } from 'node:crypto';
-import { dirname } from 'node:path';
+import { redactedReport } from './content.ts';
 import { Refusal } from './problem.ts';
 import type { Served } from './folder.ts';
 import type { Services } from './services.ts';
 import type { Who } from '../auth/who.ts';
 
 export interface StartRequest {
-  readonly input?: unknown;
+  readonly input?: Json | undefined;
   readonly user?: string | undefined;
   readonly deadline?: string | undefined;
   readonly seed?: number | undefined;
@@ -27,7 +26,7 @@ export interface StartRequest {
 interface StartedRun {
   readonly run: string;
   readonly isNew: boolean;
-  readonly body: { readonly run: string; readonly url: string; readonly report?: Report };
+  readonly body: { readonly run: string; readonly url: string; readonly report?: object };
 }
 
 export async function startRun(services: Services, who: Who, served: Served, given: StartRequest): Promise<StartedRun> {
@@ -40,23 +39,17 @@ export async function startRun(services: Services, who: Who, served: Served, giv
     });
   const run = key === undefined ? newRunId() : runOf(who, served.id, key);
   const view = await services.view(who, script === undefined ? undefined : scriptOf(services, script));
+  const input = await demandInput(served, inputOf(result.flow.notation, given.input));
   const isNew = key === undefined || (await view.find(run)) === null;
   const deadline = given.deadline === undefined ? undefined : Date.parse(given.deadline);
-  const origin = { pins: pinsFor(served), ...present({ user }) };
-  const flow = served.compiled.definition ?? result.flow;
-  const input = inputOf(result.flow.notation, given.input);
-  try {
-    await view.start(flow as never, { run, input: input as Json, origin, ...present({ seed, deadline, thread }) });
-  } catch (error) {
-    // The body was read; what is wrong is the input of this flow.
-    if (error instanceof SluiceError && error.code === 'bad-start' && /the input of/.test(error.message))
-      throw new Refusal('bad-input', error.message, { help: error.help ?? 'GET /v1/flows/{flow} has the schema.' });
-    throw error;
-  }
+  const by = who.person ?? who.name;
+  const origin = { by, ...present({ user }) };
+  await view.start(result.flow, { run, input, origin, ...present({ seed, deadline, thread }) });
   const url = `/v1/runs/${encodeURIComponent(run)}`;
   if (wait === 0) return { run, isNew, body: { run, url } };
-  await Promise.race([view.wait(run), new Promise((resolve) => setTimeout(resolve, wait * 1000).unref())]);
-  return { run, isNew, body: { run, url, report: await view.get(run) } };
+  await untilSettled(view.wait(run), wait, [services.stopping]);
+  const report = await view.get(run);
+  return { run, isNew, body: { run, url, report: who.content ? report : redactedReport(report) } };
 }
 
 /** Keys of tenants, flows and callers cannot meet: the id is a hash of all of them. */
@@ -65,17 +58,33 @@ function runOf({ tenant }: Who, flow: string, key: string): string {
   return `r_${hash('sha256', JSON.stringify([tenant, flow, key]), 'hex').slice(0, 24)}`;
 }
 
-/** As `sluice run --input`: text for a task, an object for a flow. */
-function inputOf(notation: string, given: unknown): unknown {
-  if (notation !== 'flow') return given === undefined ? '' : typeof given === 'string' ? given : JSON.stringify(given);
-  return given === undefined ? {} : typeof given === 'string' ? { message: given } : given;
+/** The input as the definition of the flow wants it. The body was read; what is wrong is the input of this flow. */
+async function demandInput({ compiled: { definition } }: Served, input: Json): Promise<Json> {
+  if (definition === undefined) return input;
+  try {
+    return (await checkedInput(definition, input)) as Json;
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    throw new Refusal('bad-input', error.message, { help: error.help ?? 'GET /v1/flows/{flow} has the schema.' });
+  }
 }
 
-function pinsFor({ compiled, path }: Served) {
-  const { flow } = compiled.result;
-  const names = Object.keys(compiled.definition?.tools ?? {});
-  const places = flow === undefined ? {} : pinsOf(flow, { documentDir: dirname(path), workDir: undefined });
-  return names.length === 0 ? places : withDefinition(places, path, names);
+/** Ends also if the run does not settle in this time, or nobody waits for the answer any more. */
+export async function untilSettled(
+  settled: Promise<void>,
+  seconds: number,
+  signals: readonly AbortSignal[],
+): Promise<void> {
+  const stop = AbortSignal.any([AbortSignal.timeout(seconds * 1000), ...signals]);
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  stop.addEventListener('abort', () => resolve(), { once: true });
+  await Promise.race([settled, stopped]);
+}
+
+/** As `sluice run --input`: text for a task, an object for a flow. */
+function inputOf(notation: string, given: Json | undefined): Json {
+  if (notation !== 'flow') return given === undefined ? '' : typeof given === 'string' ? given : JSON.stringify(given);
+  return given === undefined ? {} : typeof given === 'string' ? { message: given } : given;
 }
 
 /** Only a server of this machine plays scripts, and only those of its folders, by their names. */

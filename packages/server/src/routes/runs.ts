@@ -9,6 +9,7 @@ import { demandStream, runStream } from '../http/streams.ts';
 import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
 import type { Services } from '../http/services.ts';
 import { rowOf } from '../http/rows.ts';
+import { untilSettled } from '../http/start.ts';
 
 const RunId = z.object({ run: z.string().max(200) });
 const Row = z
@@ -148,14 +149,6 @@ function readingRoutes(app: App, services: Services): void {
       return json(who.content ? state : { ...state, slots: {}, branches: {} });
     },
   );
-}
-
-/** Ends also if the run does not settle, or nobody waits for the answer any more. */
-async function untilSettled(settled: Promise<void>, seconds: number, signals: readonly AbortSignal[]): Promise<void> {
-  const stop = AbortSignal.any([AbortSignal.timeout(seconds * 1000), ...signals]);
-  const { promise: stopped, resolve } = Promise.withResolvers<void>();
-  stop.addEventListener('abort', () => resolve(), { once: true });
-  await Promise.race([settled, stopped]);
 }
 
 const Events = z.object({
