@@ -13,6 +13,8 @@ const OUT = join(root, 'dist/types');
 const ENTRIES: { readonly [file: string]: string } = {
   'library/index.d.ts': 'index.d.ts',
   'testing/testing.d.ts': 'testing.d.ts',
+  'client/index.d.ts': 'client.d.ts',
+  'client/fold.d.ts': 'client-fold.d.ts',
 };
 const INTERNAL = '@sluice-internal/';
 /** `import type { A } from './a.ts';`, also as an export. */
