@@ -208,7 +208,8 @@ class Identified {
   async find(run: RunId): Promise<RunEntry | null> {
     const entry = await this.#store.index.find(run);
     if (entry === null || this.owns(entry)) return entry;
-    if (!this.#recorded.has(run)) await recordRefused(this.#store, this.#tenant, entry);
+    // The refusal is not waited for: an unknown run would be answered sooner than one of another tenant.
+    if (!this.#recorded.has(run)) recordRefused(this.#store, this.#tenant, entry).catch(() => undefined);
     this.#recorded.add(run);
     return null;
   }

@@ -238,6 +238,8 @@ export interface Delta {
   readonly agent: string;
   /** Absent for the text of the reply. */
   readonly part?: 'reasoning' | 'arguments';
+  /** The place of the text in the reply, in characters. Absent for other parts. */
+  readonly from?: number;
   readonly text: string;
 }
 

@@ -60,7 +60,8 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   } catch (error) {
     if (worker.runs.get(run) === owned) worker.runs.delete(run);
     if (isReserved) await host.quotas.undo(run, state.origin);
-    if (error instanceof SluiceError && error.code === 'lease-lost') throw await takenId(host, run, state.origin.tenant);
+    if (error instanceof SluiceError && error.code === 'lease-lost')
+      throw await takenId(host, run, state.origin.tenant);
     throw error;
   }
   return run;

@@ -36,7 +36,8 @@ export async function migrateRun(host: Host, ownership: Ownership, parent: RunId
   const owned = copyTo(host, past, run, options);
   const fact: Fact = { type: 'fork', by: options.by, edits: [], moved: true };
   refuseEarly(owned, [fact], clock.now());
-  if (worker.runs.has(run) || (await store.index.find(run)) !== null) throw await takenId(host, run, state.origin.tenant);
+  if (worker.runs.has(run) || (await store.index.find(run)) !== null)
+    throw await takenId(host, run, state.origin.tenant);
   await reserveFor(host, parent, owned);
   options.beforeStart?.(run);
   if (begun === null) await end(host, ownership, past, { type: 'move', by: options.by, to: run });

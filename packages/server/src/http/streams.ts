@@ -45,12 +45,10 @@ async function* eventsOf(
   events: AsyncIterable<RunEvent>,
   { handle, text, isWanted, shown }: RunStream,
 ): AsyncGenerator<SentEvent, void> {
-  const lengths = new Map<string, number>();
   for await (const event of events) {
     if (event.type === 'model.text') {
-      const from = lengths.get(event.call) ?? 0;
-      lengths.set(event.call, from + event.text.length);
-      if (text) yield { event: 'text', data: { run: handle.id, call: event.call, from, text: event.text } };
+      const { call, from, text: piece } = event;
+      if (text) yield { event: 'text', data: { run: handle.id, call, from, text: piece } };
     } else if (event.type === 'model.reasoning' || event.type === 'model.arguments') continue;
     else if (isWanted(event)) yield { id: event.id, event: 'run.event', data: shown(event) };
   }
