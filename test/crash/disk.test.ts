@@ -56,7 +56,7 @@ const FILL = `
 import { openSync, writeSync } from 'node:fs';
 export function fill() {
   const file = openSync('disk/filler', 'w');
-  try { for (;;) writeSync(file, Buffer.alloc(4096)); } catch (error) { return error.code; }
+  try { for (;;) writeSync(file, Buffer.alloc(4096)); } catch (error) { return error.code.padEnd(200_000, '.'); }
 }`;
 
 test('a command on a disk that becomes full during a run names the run and how to continue it', ({ skip }) => {

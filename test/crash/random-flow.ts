@@ -29,6 +29,8 @@ export function sceneOf(seed: number): Scene {
 }
 
 const LONG_MS = 3_600_000;
+/** More than the kills of a round: a call that was in flight at too many crashes is asked about, and is not made again. */
+const RECALLS = 1_000;
 const RETRY: Retry = { max: 3, baseMs: 4, capMs: 30, on: ['transient'] };
 
 class Draft {
@@ -238,7 +240,14 @@ class Draft {
   }
 
   #do(id: NodeId, node: Pick<DoNode, 'effect' | 'writes' | 'next' | 'failed' | 'fail'> & Partial<DoNode>): NodeId {
-    this.#nodes[id] = { op: 'do', label: { name: id, enters: id }, timeoutMs: LONG_MS, retry: RETRY, ...node };
+    this.#nodes[id] = {
+      op: 'do',
+      label: { name: id, enters: id },
+      timeoutMs: LONG_MS,
+      retry: RETRY,
+      recalls: RECALLS,
+      ...node,
+    };
     return id;
   }
 

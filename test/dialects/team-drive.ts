@@ -5,7 +5,7 @@ import type { Command, CompiledFlow, Event, Outcome, Settled } from '@sluice-int
 import type { Json } from '@sluice-internal/kernel/expr';
 import { promptOf } from '@sluice-internal/platform';
 import type { Message } from '@sluice-internal/platform';
-import { pathOf } from '../../packages/engine/src/report/report.ts';
+import { pathOf } from '../../packages/engine/src/report/entered.ts';
 import { driveCore } from '../support/harness.ts';
 
 type Said =

@@ -12,7 +12,7 @@ import type { CompiledFlow, Event } from '@sluice-internal/kernel/ir';
 import type { Bounds } from '@sluice-internal/compile/prove';
 import { createProgram } from '@sluice-internal/kernel/core';
 import { pure } from '@sluice-internal/engine/ports';
-import { pathOf } from '../../packages/engine/src/report/report.ts';
+import { pathOf } from '../../packages/engine/src/report/entered.ts';
 import { differenceBetween, simulate } from '../../packages/testing/src/simulate.ts';
 import { compileText } from '../../packages/notations/test/compile/compile-text.ts';
 import { expectedOf } from './authored-model.ts';

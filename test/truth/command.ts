@@ -1,8 +1,8 @@
 /** Runs a case on the command line, with a script for the tools too, and looks at what a person would read. */
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { folder } from '../../packages/cli/test/cli/cli.ts';
 import type { Ran } from '../../packages/cli/test/cli/cli.ts';
 import { sluice } from '../../packages/cli/test/cli/in-process.ts';
 import type { Case, Deed } from './cases.ts';
@@ -36,7 +36,8 @@ export function onCommandLine<Result>(
   const declared = Object.keys((each.document as { readonly tools?: object }).tools ?? {});
   const rest = Object.fromEntries(declared.map((tool) => [tool, { result: { ok: true } }]));
   const script = { ...each.script, tools: { ...rest, ...tools, ...each.script.tools } };
-  const cwd = folder();
+  // The cases of a file run at once, where `onTestFinished` may belong to another one.
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-case-'));
   writeFileSync(join(cwd, 'case.yaml'), JSON.stringify(each.document));
   writeFileSync(join(cwd, 'script.yaml'), JSON.stringify(script));
   const input = typeof each.input === 'string' ? each.input : JSON.stringify(each.input ?? 'hello');
@@ -47,7 +48,7 @@ export function onCommandLine<Result>(
       await command('run', 'case.yaml', '--script', 'script.yaml', '--run', 'r_1', '--input', input, ...user, ...more),
       command,
     ),
-  );
+  ).finally(() => rmSync(cwd, { recursive: true, force: true }));
 }
 
 export async function expectScreen(each: Case<OnScreen>): Promise<void> {
@@ -94,9 +95,11 @@ export function isChecked({ refused, warned, bounds, tools }: Checked): boolean 
 
 export async function expectChecked(each: Case<Checked>): Promise<void> {
   const { refused, not_refused_as: not = [], warned, bounds, tools } = each.expect;
-  const cwd = folder();
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-case-'));
   writeFileSync(join(cwd, 'case.yaml'), JSON.stringify(each.document));
-  const { stdout } = await alone(() => sluice(['check', 'case.yaml', '--json'], { cwd }));
+  const { stdout } = await alone(() => sluice(['check', 'case.yaml', '--json'], { cwd })).finally(() =>
+    rmSync(cwd, { recursive: true, force: true }),
+  );
   const certificate = JSON.parse(stdout) as Certificate;
   expect(certificate.ok, stdout).toBe(refused === undefined);
   if (refused !== undefined) expectText(certificate, 'error', refused, not);

@@ -135,17 +135,8 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   for (const definition of flows) definitions.compile(definition);
   const store = own.store ?? storeOf(journal, tenant, rest.onNotice);
   const servers = new ServerKeys({ given: serverKey, file, reach: store.reach, onNotice: rest.onNotice });
-  const runtime = createRuntime({
-    trustedServers: servers.trusted,
-    worstCase: worstCases(),
-    ...retentionOptions(store, file, rest.onNotice),
-    ...(signingKey === undefined ? signingFor(file) : { signing: { signer: createSigner(signingKey) } }),
-    ...rest,
-    store,
-    performer: world.performer,
-    clock: world.clock,
-    ...(script === undefined ? { checkOrigin: refuseScripted } : {}),
-  });
+  const trustedServers = servers.trusted;
+  const runtime = runtimeOf({ ...rest, trustedServers, signingKey, script }, file, store, world);
   const close = async (): Promise<void> => {
     await runtime.close();
     await beside.close();
@@ -186,6 +177,27 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     [Symbol.asyncDispose]: close,
   };
   return { engine, runtime, world, attachments, servers };
+}
+
+type RuntimeOptions = Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin'>;
+
+/** The runtime of a store and a world. Without a script it refuses the runs of a rehearsal. */
+function runtimeOf(
+  { signingKey, script, ...options }: Pick<CreateEngineOptions, 'signingKey' | 'script'> & RuntimeOptions,
+  file: string | undefined,
+  store: Store,
+  { performer, clock }: World,
+): Runtime {
+  return createRuntime({
+    worstCase: worstCases(),
+    ...retentionOptions(store, file, options.onNotice),
+    ...(signingKey === undefined ? signingFor(file) : { signing: { signer: createSigner(signingKey) } }),
+    ...options,
+    store,
+    performer,
+    clock,
+    ...(script === undefined ? { checkOrigin: refuseScripted } : {}),
+  });
 }
 
 function storeOf(

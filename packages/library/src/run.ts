@@ -218,7 +218,7 @@ async function resultOf(
     signal?.throwIfAborted();
     await aborted(engine.wait(id), signal);
     const report = await engine.get(id);
-    if (report.state === 'suspended' || report.state === 'running' || report.state === 'pending') {
+    if (!hasEnded(report)) {
       const { waiting } = report;
       if (report.state === 'suspended' && waiting.length > 0) {
         const waits = new RunWaitsError(id, waiting);
@@ -234,6 +234,10 @@ async function resultOf(
   }
 }
 
+function hasEnded({ state }: Report): boolean {
+  return state !== 'suspended' && state !== 'running' && state !== 'pending';
+}
+
 /** Resolves with the next event that is stored from now on. */
 async function nextEvent(
   engine: RunEngine,
@@ -245,8 +249,7 @@ async function nextEvent(
   for await (const { seq } of engine.events(id, { live: false })) last = seq;
   for await (const event of engine.events(id, { after: last, signal })) if (wanted(event)) return;
   signal?.throwIfAborted();
-  const { state } = await engine.get(id);
-  if (state === 'suspended' || state === 'running' || state === 'pending')
+  if (!hasEnded(await engine.get(id)))
     throw new SluiceError('engine-closed', 'the engine was closed while a caller waited for the run');
 }
 

@@ -69,18 +69,30 @@ export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts 
   const inputTokens = wholeNumber(usage?.inputTokens.total, least) ?? pure.countTokens(sent);
   const reported = wholeNumber(usage?.outputTokens.total, least) ?? pure.countTokens(receivedText(reply));
   const outputTokens = Math.max(reported, besidePrompt(usage?.raw));
-  const cachedInputTokens = Math.min(inputTokens, wholeNumber(usage?.inputTokens.cacheRead) ?? 0);
-  const cacheWriteTokens = Math.min(inputTokens - cachedInputTokens, wholeNumber(usage?.inputTokens.cacheWrite) ?? 0);
-  const cacheWrite1hTokens = Math.min(cacheWriteTokens, keptForHour(usage?.raw));
-  const tokens = { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens };
+  const cached = cachedIn(usage, inputTokens);
+  const { cachedInputTokens, cacheWriteTokens } = cached;
   const reasoningTokens = wholeNumber(usage?.outputTokens.reasoning) ?? 0;
   return {
     inputTokens,
     outputTokens,
-    costMicros: costOf(price, tokens),
+    costMicros: costOf(price, { inputTokens, outputTokens, ...cached }),
     ...(cachedInputTokens > 0 ? { cachedInputTokens } : {}),
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
+  };
+}
+
+/** The parts of the input that the provider read from its cache and wrote to it. They are never more than the input. */
+function cachedIn(
+  usage: Reply['usage'],
+  inputTokens: number,
+): { readonly cachedInputTokens: number; readonly cacheWriteTokens: number; readonly cacheWrite1hTokens: number } {
+  const cachedInputTokens = Math.min(inputTokens, wholeNumber(usage?.inputTokens.cacheRead) ?? 0);
+  const cacheWriteTokens = Math.min(inputTokens - cachedInputTokens, wholeNumber(usage?.inputTokens.cacheWrite) ?? 0);
+  return {
+    cachedInputTokens,
+    cacheWriteTokens,
+    cacheWrite1hTokens: Math.min(cacheWriteTokens, keptForHour(usage?.raw)),
   };
 }
 

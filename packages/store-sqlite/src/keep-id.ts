@@ -11,9 +11,9 @@ import { openDatabase } from './database.ts';
 
 export function keepId(db: DatabaseSync, path: string): void {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
-  if (log === undefined || log.size === 0 || hasId(path)) return;
+  if (log === undefined || log.size === 0 || !lacksId(path)) return;
   const { busy } = db.prepare('PRAGMA wal_checkpoint(FULL)').get() as { readonly busy: number };
-  if (busy !== 0 && !hasId(path))
+  if (busy !== 0 && lacksId(path))
     throw new SluiceError(
       'journal-busy',
       `\`${path}\` is new, and another process keeps it from being completed`,
@@ -22,19 +22,23 @@ export function keepId(db: DatabaseSync, path: string): void {
   keepName(path);
 }
 
-/** Reads the file without its log. A file that is only half written cannot be read. */
-function hasId(path: string): boolean {
+/**
+ * Reads the file without its log. A file that is only half written, for example because the disk became full while its log was
+ * moved into it, cannot be read: nobody makes a store without an id from a copy of it, and it needs no room now.
+ */
+function lacksId(path: string): boolean {
   const url = pathToFileURL(resolve(path));
   url.searchParams.set('immutable', '1');
   const alone = openDatabase(url, { readOnly: true });
   try {
-    return alone.prepare('SELECT id FROM store').get() !== undefined;
-  } catch {
-    return false;
+    return alone.prepare('SELECT id FROM store').get() === undefined;
+  } catch (error) {
+    return (error as { readonly errcode?: number }).errcode !== CORRUPT;
   } finally {
     alone.close();
   }
 }
+const CORRUPT = 11;
 
 /** A new name in a folder is not on the disk until the folder is. */
 function keepName(path: string): void {

@@ -94,42 +94,65 @@ export function signalsText({ run, waits }: Report, flags: string, { colors }: S
 
 /** The page of `sluice show`. */
 export function reportPage(report: Report, width: number): string {
-  const rows: string[][] = [
+  const rows = [...headRows(report), ...storyRows(report), ...endRows(report)];
+  return table(rows.map(([name, value]) => [name, fitted(value, width - NAMES_WIDTH)]));
+}
+
+type Row = readonly [name: string, value: string];
+
+function headRows(report: Report): Row[] {
+  return [
     ['run', report.run],
     ['flow', `${oneLine(report.flow)}  ${report.hash}`],
-    ...(report.parent === undefined ? [] : [['fork of', `${report.parent.run} at event ${report.parent.seq}`]]),
-    ...(report.movedTo === undefined ? [] : [['moved to', report.movedTo]]),
+    ...(report.parent === undefined
+      ? []
+      : [['fork of', `${report.parent.run} at event ${report.parent.seq}`] as const]),
+    ...(report.movedTo === undefined ? [] : [['moved to', report.movedTo] as const]),
     ['state', `${report.state}${report.code === null ? '' : `  ${report.code}`}`],
     ['path', pathText(report.path)],
     ['usage', usageText(report.usage)],
-    ...(report.granted ?? []).map(({ by, dimension, amount }) => [
-      'granted',
-      `${dimension} ${amount}, by ${oneLine(by)}`,
-    ]),
+    ...(report.granted ?? []).map(
+      ({ by, dimension, amount }) => ['granted', `${dimension} ${amount}, by ${oneLine(by)}`] as const,
+    ),
   ];
-  for (const [node, choice] of Object.entries(report.approvals))
-    rows.push(['approval', `${oneLine(node)}: ${oneLine(choice)}`]);
-  rows.push(...waitRows(report));
+}
+
+/** What was answered, what it waits for, what failed, and what was done. */
+function storyRows(report: Report): Row[] {
   const failure = failureLine(report);
-  if (failure !== null) rows.push(['error', failure]);
-  if (report.escalation !== undefined) rows.push(['goes to', rowLine(report.escalation)]);
-  for (const { name, agent, output, durationMs } of report.results ?? [])
-    rows.push([
-      'result',
-      `${oneLine(name)} (${oneLine(agent)}, ${seconds(durationMs)}): ${oneLine(shown(output), 200)}`,
-    ]);
-  for (const receipt of report.receipts) rows.push(['receipt', receiptLine(receipt)]);
-  for (const { node, item, error, why } of report.losses ?? [])
-    rows.push([
-      'lost',
-      `${oneLine(node)}${item === null ? '' : ` item ${item}`}: ${error.type}: ${oneLine(error.message, 200)} (${oneLine(why, 200)})`,
-    ]);
-  for (const { message } of report.violations) rows.push(['violation', oneLine(message, 300)]);
+  return [
+    ...Object.entries(report.approvals).map(
+      ([node, choice]) => ['approval', `${oneLine(node)}: ${oneLine(choice)}`] as const,
+    ),
+    ...waitRows(report),
+    ...(failure === null ? [] : [['error', failure] as const]),
+    ...(report.escalation === undefined ? [] : [['goes to', rowLine(report.escalation)] as const]),
+    ...(report.results ?? []).map(
+      ({ name, agent, output, durationMs }) =>
+        [
+          'result',
+          `${oneLine(name)} (${oneLine(agent)}, ${seconds(durationMs)}): ${oneLine(shown(output), 200)}`,
+        ] as const,
+    ),
+    ...report.receipts.map((receipt) => ['receipt', receiptLine(receipt)] as const),
+    ...(report.losses ?? []).map((loss) => ['lost', lossText(loss)] as const),
+  ];
+}
+
+function lossText({ node, item, error, why }: NonNullable<Report['losses']>[number]): string {
+  const where = `${oneLine(node)}${item === null ? '' : ` item ${item}`}`;
+  return `${where}: ${error.type}: ${oneLine(error.message, 200)} (${oneLine(why, 200)})`;
+}
+
+/** What the answer is, and what was said against it. */
+function endRows(report: Report): Row[] {
   const reason = ownReason(report);
-  if (reason !== undefined) rows.push(['reason', oneLine(reason, 300)]);
-  if (report.rejected !== null) rows.push(['rejected', framed(report.rejected.text)]);
-  if (report.output !== null) rows.push(['output', framed(shown(report.output))]);
-  return table(rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]));
+  return [
+    ...report.violations.map(({ message }) => ['violation', oneLine(message, 300)] as const),
+    ...(reason === undefined ? [] : [['reason', oneLine(reason, 300)] as const]),
+    ...(report.rejected === null ? [] : [['rejected', framed(report.rejected.text)] as const]),
+    ...(report.output === null ? [] : [['output', framed(shown(report.output))] as const]),
+  ];
 }
 
 /** The first and the last nodes of a long path; `--json` has all. */
@@ -146,13 +169,13 @@ const PATH_END = 10;
 const NAMES_WIDTH = 15;
 
 /** The people, signals and timers that the run waits for. */
-function waitRows({ waiting, waits }: Report): string[][] {
-  const questions = waiting.flatMap((each) => {
+function waitRows({ waiting, waits }: Report): Row[] {
+  const questions = waiting.flatMap((each): Row[] => {
     const line = escalationLine(each);
-    const row = ['waiting', `${each.id}  ${oneLine(each.node)}: ${oneLine(each.message, 200)}`];
+    const row: Row = ['waiting', `${each.id}  ${oneLine(each.node)}: ${oneLine(each.message, 200)}`];
     return line === '' ? [row] : [row, ['goes to', line]];
   });
-  const others = waits.map(({ node, signal, until }) => {
+  const others = waits.map(({ node, signal, until }): Row => {
     const name = signal === null ? '' : `: signal ${oneLine(signal)}`;
     return ['waits', `${oneLine(node)}${name}  ${until ?? ''}`.trimEnd()];
   });

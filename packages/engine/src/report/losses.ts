@@ -122,17 +122,22 @@ class Reader {
         failed.map(({ name, error: { type, message } }) => ({ branch: name, type, message })),
       );
     if (isAttempt(fork.node) || (fatal && event.unstarted === undefined)) return;
-    // An item can fail before it enters a node, or before it starts.
+    for (const each of this.#unlisted(fork, failed, event.unstarted !== undefined)) this.#found.push({ ...each, join });
+  }
+
+  /** An item can fail before it enters a node, or before it starts. */
+  #unlisted(fork: Fork, failed: readonly FailedBranch[], stopped: boolean): Found[] {
     const listed = new Set(
       this.#found.filter((each) => isIn(each.thread, fork)).map(({ thread }) => itemIn(thread, fork)),
     );
     const begun = new Set([...this.#log.calls.values()].map(({ thread }) => itemIn(thread, fork)));
-    for (const { index, error } of failed) {
-      if (listed.has(String(index))) continue;
-      const isUnstarted = event.unstarted !== undefined && !begun.has(String(index));
-      const why = isUnstarted ? { why: 'it was not started, because a budget stopped an earlier one' } : {};
-      this.#found.push({ thread: `${fork.prefix}${index}`, node: join.node, error, join, ...why });
-    }
+    return failed
+      .filter(({ index }) => !listed.has(String(index)))
+      .map(({ index, error }) => {
+        const isUnstarted = stopped && !begun.has(String(index));
+        const why = isUnstarted ? { why: 'it was not started, because a budget stopped an earlier one' } : {};
+        return { thread: `${fork.prefix}${index}`, node: nameAt(this.#program.flow, fork.id), error, ...why };
+      });
   }
 
   #failedIn(thread: ThreadId, { node }: Fork): readonly FailedBranch[] {

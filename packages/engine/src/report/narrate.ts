@@ -5,7 +5,7 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import { hasEffects } from '@sluice-internal/kernel/ir';
 import type { EffectKey, Event, NodeId, ProtectionNote, QuestionEvent, ThreadId } from '@sluice-internal/kernel/ir';
 import type { ReadRun } from '../journal/open-run.ts';
-import { enteredBy } from './report.ts';
+import { enteredBy } from './entered.ts';
 import { conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
 import { InputLog, type RunCall } from './calls.ts';
 import { checkEvent, peopleEvents } from './effect-events.ts';

@@ -12,6 +12,7 @@ import type { ReadRun } from '../journal/open-run.ts';
 import { nameAt } from './authored.ts';
 import { CallLog, callsIn } from './calls.ts';
 import { decisionsOf } from '../ports/decisions.ts';
+import { pathOf } from './entered.ts';
 import { lossesOf } from './losses.ts';
 import type { Losses } from './losses.ts';
 import { receiptsOf } from './receipts.ts';
@@ -24,8 +25,6 @@ export function reportOf({ program, state, events }: ReadRun): Report {
   const waiting = waitingOf(program, state);
   const usage = usageOf(program.flow, state, events);
   const receipts = receiptsOf(program, events);
-  const lost = state.outcome === null || state.outcome.code === 'SUCCESS' ? null : lossesOf(program, events);
-  const takenOver = state.outcome?.state === 'failed' ? takenOverBy(program.flow, state.outcome) : null;
   return {
     run: state.run,
     flow: program.flow.id,
@@ -44,12 +43,26 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     decisions: decisionsOf(program.flow, events),
     waiting,
     waits: waitsOf(program, state),
-    error: withBranches(errorOf(program, state, events), lost),
-    ...(lost === null ? {} : { losses: lost.losses }),
-    ...(takenOver === null ? {} : { escalation: takenOver }),
+    ...lacksOf(program, state, events),
     receipts,
     changed: receipts.some(({ effect, status }) => CHANGING.has(effect) && status !== 'compensated'),
     ...judgementOf(program.flow, state, events),
+  };
+}
+
+/** What the run did not reach: its error, what it lost, and who takes it over. */
+function lacksOf(
+  program: Program,
+  state: RunState,
+  events: readonly Event[],
+): Pick<Report, 'error' | 'losses' | 'escalation'> {
+  const { outcome } = state;
+  const lost = outcome === null || outcome.code === 'SUCCESS' ? null : lossesOf(program, events);
+  const takenOver = outcome?.state === 'failed' ? takenOverBy(program.flow, outcome) : null;
+  return {
+    error: withBranches(errorOf(program, state, events), lost),
+    ...(lost === null ? {} : { losses: lost.losses }),
+    ...(takenOver === null ? {} : { escalation: takenOver }),
   };
 }
 
@@ -131,59 +144,6 @@ function verdictOf(state: RunState, given: Json): Report['verdict'] {
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(['SchemaError', 'GroundingError']);
-
-/** The authored nodes in the order in which they were entered. A turn that the deadlock monitor stopped was not made. */
-export function pathOf(program: Program, events: readonly Event[]): string[] {
-  const path: { readonly name: string; readonly thread: string | null }[] = [];
-  const stopped = new Map<string, (typeof path)[number]>();
-  for (const event of events) {
-    const entered = enteredBy(program.flow, event);
-    const thread = 'thread' in event ? event.thread : null;
-    if (entered !== undefined) path.push({ name: entered, thread });
-    if (event.type === 'effect.requested') {
-      const resumed = stopped.get(event.node);
-      if (resumed !== undefined && stopped.delete(event.node)) path.push(resumed);
-    }
-    if (event.type !== 'meter.tripped' || event.stuck === undefined) continue;
-    const last = path.findLastIndex((each) => each.thread === thread);
-    const [turn] = path[last]?.name === nameAt(program.flow, event.node) ? path.splice(last, 1) : [];
-    if (turn !== undefined) stopped.set(event.node, turn);
-  }
-  return path.map(({ name }) => name);
-}
-
-/** The authored node that a run enters with this event. */
-export function enteredBy(flow: CompiledFlow, event: Event): string | undefined {
-  const id = actedBy(event);
-  const node = id === undefined ? undefined : flow.nodes[id];
-  // The commit of a call's result is not a second entry.
-  if (node?.label.enters === undefined || (event.type === 'slots.written' && node.op !== 'let')) return undefined;
-  const { enters, entersBy } = node.label;
-  return entersBy === undefined ? enters : `${enters}/${writtenText(event, entersBy)}`;
-}
-
-/** The text that a node wrote to a slot. It is computed, so the event has the value itself. */
-function writtenText(event: Event, slot: string): string {
-  const from = event.type === 'slots.written' ? event.writes.find((write) => write.slot === slot)?.from : undefined;
-  return from !== undefined && 'value' in from ? String(from.value) : '';
-}
-
-/** The node that an event shows as entered. */
-function actedBy(event: Event): string | undefined {
-  switch (event.type) {
-    case 'effect.requested':
-    case 'route.picked':
-    case 'thread.forked':
-    case 'slots.written':
-    case 'expression.failed':
-    case 'thread.ended':
-    case 'undo.started':
-    case 'run.ended':
-      return event.node;
-    default:
-      return undefined;
-  }
-}
 
 function waitsOf(program: Program, state: RunState): Wait[] {
   return [...state.pending.values()].flatMap((pending) => {

@@ -125,8 +125,12 @@ export class Starter {
     };
     const differing = Object.entries(same).filter(([, isSame]) => !isSame);
     if (differing.length > 0) {
-      const what = differing.map(([field]) => field).join(' and ');
-      throw new SluiceError('run-exists', `run \`${run}\` exists with another ${what}`, 'Choose another run id.');
+      const what = differing.map(([field]) => `\`${field}\``).join(' and ');
+      throw new SluiceError(
+        'run-exists',
+        `run \`${run}\` exists with other values of ${what}`,
+        'Choose another run id.',
+      );
     }
     await this.#ownership.resume(run);
     return run;
@@ -162,7 +166,7 @@ export async function takenId({ store }: Host, run: RunId, tenant: string | unde
   const [tombstone, entry] = [await store.index.removed(run), await store.index.find(run)];
   if ((tombstone ?? entry)?.tenant !== (tenant ?? null)) return unusable(run);
   if (tombstone === null) return new SluiceError('run-exists', `run \`${run}\` exists`, 'Choose another run id.');
-  const message = `run \`${run}\` was removed by retention on ${new Date(tombstone.at).toISOString()}, and its id cannot be used again`;
+  const message = `run \`${run}\` was removed by retention on ${new Date(tombstone.at).toISOString()}: its id cannot be used again`;
   return new SluiceError('run-removed', message, 'Choose another run id.');
 }
 

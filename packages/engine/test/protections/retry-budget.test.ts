@@ -221,7 +221,10 @@ describe('retries that a document declares', () => {
       { ...AGENTS, budgets: { retries: 3 }, loop: { agent: 'bot' } },
       {
         ...AGENTS,
-        protections: { on_failure: { provider_error: { retries: 3, then: 'abort' } }, breaker: false },
+        protections: {
+          on_failure: { provider_error: JSON.parse('{"retries": 3, "then": "abort"}') as object },
+          breaker: false,
+        },
         staged: { plan: { agent: 'bot' }, workers: { agent: 'bot' } },
       },
     ];

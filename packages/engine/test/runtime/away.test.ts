@@ -239,7 +239,7 @@ test.each(['request', 'answer'] as const)(
     await expect.poll(() => notices.length).toBe(2);
     opened.resolve();
     expect(await engine.settled(run)).toMatchObject({ state: 'completed' });
-    expect(calls.map((call) => call.split(' ')[0]).toSorted()).toEqual(NAMES.toSorted());
+    expect(calls.map((call) => call.split(' ')[0] ?? '').toSorted()).toEqual([...NAMES].toSorted());
     expect(faults).toEqual([]);
   },
 );

@@ -209,7 +209,7 @@ test('a row that is changed under a live process is not extended, and the run st
   const engine = createEngine({
     journal: path,
     onFault: (error) => faults.push((error as Error & { code: string }).code),
-    tools: { 'read.page': () => called.promise },
+    tools: { 'read.page': () => called.promise, 'pay.out': () => 'paid' },
   });
   onTestFinished(() => engine.close());
   await engine.start(flow, { run: 'r' });

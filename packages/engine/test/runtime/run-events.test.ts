@@ -63,7 +63,7 @@ async function story(document = DOCUMENT, script: Script = SCRIPT): Promise<read
 test('each thing that a person would name is one event, in order', async () => {
   const events = await story();
   const named = events.map((event) => `${event.type} ${'node' in event ? event.node : ''}`.trim());
-  expect(named.slice(0, 19)).toEqual([
+  expect(named.slice(0, 20)).toEqual([
     'run.started',
     'node.started look',
     'model.started look',

@@ -134,7 +134,7 @@ test.each([
   const engine = createEngine({
     journal: path,
     onNotice: (message) => notices.push(message),
-    tools: { 'read.page': () => called.promise },
+    tools: { 'read.page': () => called.promise, 'pay.out': () => 'paid' },
   });
   onTestFinished(() => engine.close());
   await engine.start(flow, { run: 'r' });
@@ -198,6 +198,7 @@ test('the same run in another database has other idempotency keys', async () => 
           keys.add(idempotencyKey);
           return { number: 20, payee: 'ann' };
         },
+        'pay.out': () => 'paid',
       },
     });
     await engine.start(flow, { run: 'r', seed: 1 });

@@ -59,11 +59,6 @@ export function isArtifact(path: string, configured: ReadonlySet<string>): boole
   return path.startsWith(ARTIFACTS_FOLDER) || configured.has(path);
 }
 
-/** True if the line exited with 0 and the pattern occurs in commands that must have succeeded. */
-export function proves(run: CommandRun, pattern: string): boolean {
-  return coveredBy(pattern, [run]) !== null;
-}
-
 /** True if the command should run tests, and its output reports that none ran. */
 export function testedNothing({ output }: CommandRun, pattern: string): boolean {
   return isAboutTests(pattern) && ranNoTests(output);

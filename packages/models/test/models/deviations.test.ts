@@ -294,7 +294,7 @@ describe('in every notation', () => {
   const documents: { readonly [notation: string]: Body } = {
     flow: { agents, flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] } },
     workflow: { agents, workflow: { name: 'w', steps: [{ name: 's', agent_id: 'bot' }] } },
-    loop: { agents, loop: { agent: 'bot' } },
+    loop: { agents, loop: { agent: 'bot', criteria: [{ when: "answer != ''", reason: 'no answer' }] } },
     staged: { agents, staged: { id: 's', plan: { agent: 'planner' }, workers: { agent: 'bot' } } },
     team: { Orchestration: { Agents: [{ Name: 'bot', Model: { ModelId: 'm' } }], Selection: { Type: 'sequential' } } },
   };

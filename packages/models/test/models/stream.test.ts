@@ -102,6 +102,7 @@ test('an attempt that fails and the one that follows are told apart', async () =
     agents: [{ id: 'writer' }],
     loop: {
       agent: 'writer',
+      criteria: [{ when: "answer != ''", reason: 'no answer' }],
       intents: [
         { id: 'this', when: 'true' },
         { id: 'that', when: 'true' },
