@@ -105,11 +105,15 @@ export function connect(url: string, options: ConnectOptions = {}): Client {
     question: (id, { signal } = {}) => questionOf(http, id, signal),
     questions: ({ signal, ...filter } = {}) => http.pages('/questions', filter, signal),
     stream: async (topics, onChange, { signal, after } = {}) => {
-      const source = { path: '/stream', query: { topics: topics.join() }, after, signal };
+      const last = new Map<string, string>();
+      const query = () => ({ topics: topics.map((topic) => `${topic}${last.get(topic) ?? ''}`).join() });
       try {
-        for await (const { event, data } of received(http, source))
-          if (event !== 'gap') onChange(data as Change);
-          else onChange({ topic: 'gap', ...(data as object) });
+        for await (const { event, data } of received(http, { path: '/stream', query, after, signal })) {
+          const change = data as Change;
+          // A run goes on after the event that was read last.
+          if (event === 'run.event') last.set(change.topic, `@${String(change['id'])}`);
+          onChange(event === 'gap' ? { ...change, topic: 'gap' } : change);
+        }
       } catch (error) {
         if (signal?.aborted !== true) throw error;
       }

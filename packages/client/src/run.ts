@@ -51,7 +51,7 @@ export class Run<Output = unknown> {
 
   /** The events from the beginning, then new ones until the run ends. A lost connection is made again, and no event comes twice. */
   async *events({ after, text = false, signal }: EventsOptions = {}): AsyncGenerator<ClientEvent, void> {
-    const source = { path: `${this.#path}/events`, query: text ? { text } : {}, after, signal };
+    const source = { path: `${this.#path}/events`, query: () => (text ? { text } : {}), after, signal };
     for await (const { event, data } of received(this.#http, source)) {
       if (event === 'run.event') yield data as ClientEvent;
       else if (event === 'text') yield { type: 'model.text', ...(data as Omit<TextEvent, 'type'>) };

@@ -10,7 +10,8 @@ export interface Received {
 
 interface Source {
   readonly path: string;
-  readonly query?: { readonly [name: string]: unknown };
+  /** Asked again for each connection. */
+  readonly query?: () => { readonly [name: string]: unknown };
   readonly after?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -24,7 +25,7 @@ const RETRY_MAX_MS = 15_000;
  */
 export async function* received(
   http: Http,
-  { path, query = {}, after, signal }: Source,
+  { path, query = () => ({}), after, signal }: Source,
 ): AsyncGenerator<Received, void> {
   let last = after;
   let wait = RETRY_MS;
@@ -32,7 +33,7 @@ export async function* received(
   for (;;) {
     try {
       const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) };
-      const response = await http.send(path, { query, headers, signal });
+      const response = await http.send(path, { query: query(), headers, signal });
       for await (const message of messagesIn(response)) {
         failures = 0;
         if (message.retry !== undefined) wait = message.retry;

@@ -10,10 +10,10 @@ import { definitionTools, loadScript } from '@sluice-internal/library/documents'
 import { openStore } from '@sluice-internal/library/host';
 import { pinsOf, withDefinition } from '@sluice-internal/platform';
 import { dirname } from 'node:path';
-import { Changes } from './http/changes.ts';
-import type { Folder } from './http/folder.ts';
+import type { Flows, Folder } from './http/folder.ts';
 import { LIMITS, Rates, Streams, type Limits } from './http/limits.ts';
 import type { Services } from './http/services.ts';
+import { Callers } from './auth/callers.ts';
 import { Oidc, type OidcOptions } from './auth/oidc.ts';
 import { Sessions } from './auth/sessions.ts';
 import { Tokens, type TokenCells } from './auth/tokens.ts';
@@ -33,45 +33,67 @@ export interface ComposeOptions {
 
 export interface ComposedServer {
   readonly services: Services;
+  /** Documents that change from now on are read again. */
+  watch(): void;
   close(): Promise<void>;
 }
 
 export function composeServer(options: ComposeOptions): ComposedServer {
   const { db, folder, cookie, isLocal, oidc, world, onNotice, stopping } = options;
-  const limits = { ...LIMITS, ...options.limits };
   const engines = new Engines(db, { ...world, onNotice }, (flow) => placesOf(folder, flow));
-  const { store } = engines;
-  const tokens = new Tokens(cellsOf(store));
-  const changes = new Changes(async (changedSince) => (await store.index.list({ changedSince, limit: 1000 })).items);
-  const off = folder.onChange((ids) => changes.flowsChanged(ids));
+  const { store, main } = engines;
   const services: Services = {
-    ...{ folder, tokens, limits, changes, isLocal, stopping, cookie, store },
-    attachments: engines.main.attachments,
-    counters: { requests: new Map() },
-    sessions: new Sessions(),
-    oidc: oidc === undefined ? null : new Oidc(oidc, (login) => personOf(folder, login)),
-    rates: new Rates(limits),
-    streams: new Streams(limits),
+    ...servicesOf({ store, folder, oidc, limits: options.limits }),
+    ...{ isLocal, stopping, cookie, attachments: main.attachments },
     view: async (who, script) => viewOf(engines.of(script), who),
     viewOf: async (who, run) => {
-      const view = viewOf(engines.main, who);
+      const view = viewOf(main, who);
       if ((await view.find(run)) === null) return view;
       const script = (await view.read(run)).state.origin.pins?.script;
       return script === undefined || script in UNNAMED_SCRIPTS ? view : viewOf(engines.of(script), who);
     },
   };
+  // A network store has no file beside it that another process of this user reads.
+  if (store.reach === 'network') main.servers.own();
   return {
     services,
+    watch: () => folder.watch(),
     close: async () => {
-      off();
-      changes.close();
       folder.close();
       await engines.close();
     },
   };
 }
 
-function viewOf({ engine }: Composed, { tenant, person, access, proof }: Who): EngineView {
+interface Served {
+  readonly store: Store;
+  readonly folder: Flows;
+  readonly oidc: OidcOptions | undefined;
+  readonly limits: Partial<Limits> | undefined;
+}
+
+/** What every server has, whatever its engines are. */
+export function servicesOf({
+  store,
+  folder,
+  oidc: issuer,
+  limits: given,
+}: Served): Omit<Services, 'view' | 'viewOf' | 'attachments' | 'isLocal' | 'stopping' | 'cookie'> {
+  const limits = { ...LIMITS, ...given };
+  const tokens = new Tokens(cellsOf(store));
+  const sessions = new Sessions();
+  const oidc = issuer === undefined ? null : new Oidc(issuer);
+  const callers = new Callers({ tokens, sessions, oidc, peopleOf: (login) => folder.peopleOf(login) });
+  return {
+    ...{ store, folder, limits, tokens, sessions, oidc, callers },
+    counters: { requests: new Map() },
+    health: { fullAt: 0 },
+    rates: new Rates(limits),
+    streams: new Streams(limits),
+  };
+}
+
+export function viewOf({ engine }: Pick<Composed, 'engine'>, { tenant, person, access, proof }: Who): EngineView {
   return engine.as({
     access,
     ...present({ tenant: tenant ?? undefined, person: person ?? undefined }),
@@ -89,14 +111,6 @@ function placesOf(folder: Folder, { hash }: CompiledFlow): Pins | undefined {
   const places = pinsOf(flow, { documentDir: dirname(path), workDir: undefined });
   const names = Object.keys(compiled?.definition?.tools ?? {});
   return names.length === 0 ? places : withDefinition(places, path, names);
-}
-
-/** The person whose `login` is this one. */
-function personOf(folder: Folder, login: string): string | null {
-  for (const { compiled } of folder.list)
-    for (const [id, person] of Object.entries(compiled.result.flow?.people ?? {}))
-      if (person.login === login) return id;
-  return null;
 }
 
 /** The engine of real runs, and those of scripts: they share the database, and each runs in its own world. */
@@ -120,19 +134,20 @@ class Engines {
     );
   }
 
+  /** A script that was changed since is another script. */
   of(script: string | undefined): Composed {
     if (script === undefined) return this.main;
-    let found = this.#scripted.get(script);
-    if (found === undefined) {
-      const played = loadScript(script);
-      const { models: _, ...world } = this.#world;
-      found = composeEngine(
-        { ...world, script: played, journal: this.#db, pickUp: false },
-        { flowTools: definitionTools, placed: this.#placed },
-      );
-      this.#scripted.set(script, found);
-    }
-    return found;
+    const played = loadScript(script);
+    const key = JSON.stringify(played);
+    const found = this.#scripted.get(key);
+    if (found !== undefined) return found;
+    const { models: _, ...world } = this.#world;
+    const made = composeEngine(
+      { ...world, script: played, journal: this.#db, pickUp: false },
+      { flowTools: definitionTools, placed: this.#placed },
+    );
+    this.#scripted.set(key, made);
+    return made;
   }
 
   async close(): Promise<void> {

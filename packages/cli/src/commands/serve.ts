@@ -34,9 +34,9 @@ export async function serveCommand(
   }
   if (cli.json) cli.screen.printData(JSON.stringify({ url, tokenFile }));
   else cli.screen.print(`serving ${(folders.length === 0 ? ['.'] : folders).join(', ')} at ${url}`);
-  const page = serving.pageUrl();
+  const [page, other] = serving.pageUrls();
   // The code is for the person at this terminal. Standard output may be a pipe.
-  if (page !== null) cli.screen.note(`open ${page}\n  or ${url}/${new URL(page).hash}\n  token: ${tokenFile ?? ''}`);
+  if (page !== undefined) cli.screen.note(`open ${page}\n  or ${other ?? ''}\n  token: ${tokenFile ?? ''}`);
   const signal = await interrupt.requested;
   cli.hint(`stopping (${signal}); runs go on when the server starts again`);
   await serving.close();
@@ -72,6 +72,7 @@ function oidcOf(options: Options<'serve'>): ServeOptions['oidc'] {
 /** One line of JSON for each request. It has no content. */
 function log(cli: Cli, { error, ...line }: RequestLine): void {
   if (cli.quiet) return;
-  const why = error === undefined ? {} : { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  const why =
+    error === undefined ? {} : { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   cli.screen.note(JSON.stringify({ at: new Date().toISOString(), ...line, ...why }));
 }

@@ -4,6 +4,7 @@
  */
 import { createRemoteJWKSet, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { SluiceError } from '@sluice-internal/engine/ports';
+import { hashOf } from './secrets.ts';
 import { ACCESS, seesContent, type Access, type Who } from './who.ts';
 
 export interface OidcOptions {
@@ -33,6 +34,13 @@ const ALGORITHMS = [
 ];
 const DISCOVERY_MS = 10_000;
 
+/** What the issuer sent back to the page. */
+export interface GivenCode {
+  readonly code: string;
+  readonly verifier: string;
+  readonly redirect: string;
+}
+
 export interface Discovered {
   readonly authorization: string;
   readonly token: string;
@@ -44,19 +52,16 @@ interface Known extends Discovered {
 
 export class Oidc {
   readonly #options: OidcOptions;
-  readonly #personOf: (login: string) => string | null;
   #found: Promise<Known> | null = null;
 
-  /** `personOf` finds the person whose `login` names `ISSUER#SUBJECT`. */
-  constructor(options: OidcOptions, personOf: (login: string) => string | null) {
+  constructor(options: OidcOptions) {
     this.#options = options;
-    this.#personOf = personOf;
   }
 
   /** What the page needs for a login. */
-  async login(): Promise<{ readonly issuer: string; readonly client: string } & Discovered> {
-    const { authorization, token } = await this.#discovered();
-    return { issuer: this.#options.issuer, client: this.#options.client, authorization, token };
+  async login(): Promise<{ readonly issuer: string; readonly client: string; readonly authorization: string }> {
+    const { authorization } = await this.#discovered();
+    return { issuer: this.#options.issuer, client: this.#options.client, authorization };
   }
 
   /** The caller of a JWT; null if it is not a valid one of this issuer and audience, or has no tenant or access. */
@@ -78,10 +83,40 @@ export class Oidc {
     if (typeof tenant !== 'string' || tenant === '' || access.length === 0) return null;
     const subject = `${issuer}#${sub}`;
     return {
-      ...{ name: sub, tenant, access, person: this.#personOf(subject), key: `oidc:${subject}` },
+      ...{ name: sub, tenant, access, person: null, key: `oidc:${subject}`, tokenName: null },
       ...{ content: seesContent(access, false), expiresAt: exp * 1000 },
-      proof: { via: 'oidc', issuer, subject: sub, token: typeof jti === 'string' ? jti : '' },
+      proof: {
+        via: 'oidc',
+        issuer,
+        subject: sub,
+        token: typeof jti === 'string' && jti !== '' ? jti : hashOf(jwt).slice(0, 16),
+      },
     };
+  }
+
+  /** The caller of an authorization code. Only who made the verifier can use the code. */
+  async redeem({ code, verifier, redirect }: GivenCode): Promise<Who | null> {
+    const { client } = this.#options;
+    const { token } = await this.#discovered();
+    const body = new URLSearchParams({
+      ...{ grant_type: 'authorization_code', client_id: client },
+      ...{ code, code_verifier: verifier, redirect_uri: redirect },
+    });
+    const response = await fetch(token, {
+      ...{ method: 'POST', body, signal: AbortSignal.timeout(DISCOVERY_MS), redirect: 'error' },
+      headers: { accept: 'application/json' },
+    }).catch((error: unknown) => {
+      throw this.#refusal('does not answer', error);
+    });
+    const found = (await response.json().catch(() => ({}))) as { readonly [field: string]: unknown };
+    const jwt = [found['id_token'], found['access_token']].find((each) => typeof each === 'string');
+    return response.ok && typeof jwt === 'string' ? this.who(jwt) : null;
+  }
+
+  #refusal(why: string, cause?: unknown): SluiceError {
+    const { issuer } = this.#options;
+    const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    return new SluiceError('bad-issuer', `the OIDC issuer \`${issuer}\` ${why}`, `Open ${url} in a browser.`, cause);
   }
 
   #discovered(): Promise<Known> {
@@ -96,8 +131,7 @@ export class Oidc {
   async #discover(): Promise<Known> {
     const { issuer } = this.#options;
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-    const refuse = (why: string, cause?: unknown): SluiceError =>
-      new SluiceError('bad-issuer', `the OIDC issuer \`${issuer}\` ${why}`, `Open ${url} in a browser.`, cause);
+    const refuse = (why: string, cause?: unknown): SluiceError => this.#refusal(why, cause);
     const response = await fetch(url, { signal: AbortSignal.timeout(DISCOVERY_MS), redirect: 'error' }).catch(
       (error: unknown) => {
         throw refuse('does not answer', error);

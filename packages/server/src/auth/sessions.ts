@@ -12,8 +12,6 @@ const SESSIONS_MAX = 1000;
 interface Session {
   readonly who: Who;
   readonly expiresAt: number;
-  /** Ends the session before its time, such as when its token was revoked. */
-  readonly holds: () => Promise<boolean>;
 }
 
 export class Sessions {
@@ -41,25 +39,23 @@ export class Sessions {
   }
 
   /** A new session: its secret, and its age in seconds. */
-  begin(
-    who: Who,
-    holds: () => Promise<boolean> = async () => true,
-  ): { readonly secret: string; readonly maxAge: number } {
+  begin(who: Who): { readonly secret: string; readonly maxAge: number } {
     const now = this.#now();
     for (const [key, { expiresAt }] of this.#sessions) if (expiresAt <= now) this.#sessions.delete(key);
     // The oldest goes first: a person who opens the page again gets a new one.
     while (this.#sessions.size >= SESSIONS_MAX) this.#sessions.delete(this.#sessions.keys().next().value ?? '');
     const secret = newSecret('');
     const expiresAt = Math.min(now + SESSION_MS, who.expiresAt ?? Infinity);
-    this.#sessions.set(hashOf(secret), { who: { ...who, expiresAt }, expiresAt, holds });
+    this.#sessions.set(hashOf(secret), { who: { ...who, expiresAt }, expiresAt });
     return { secret, maxAge: Math.max(0, Math.floor((expiresAt - now) / 1000)) };
   }
 
-  async who(secret: string): Promise<Who | null> {
+  /** The caller as it was when the session began. */
+  who(secret: string): Who | null {
     const key = hashOf(secret);
     const found = this.#sessions.get(key);
     if (found === undefined) return null;
-    if (found.expiresAt > this.#now() && (await found.holds())) return found.who;
+    if (found.expiresAt > this.#now()) return found.who;
     this.#sessions.delete(key);
     return null;
   }

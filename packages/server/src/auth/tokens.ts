@@ -124,7 +124,7 @@ export class Tokens {
     this.#note(found.name);
     const { name, person, tenant, access, content, expiresAt } = found;
     return {
-      ...{ name, person, tenant, access, expiresAt, key: `token:${name}` },
+      ...{ name, person, tenant, access, expiresAt, key: `token:${name}`, tokenName: name },
       content: seesContent(access, content),
       proof: { via: 'token', issuer: 'sluice', subject: `token:${name}`, token: hash.slice(0, 16) },
     };

@@ -24,6 +24,8 @@ export interface Who {
   readonly content: boolean;
   /** Requests and streams of one caller are counted together. */
   readonly key: string;
+  /** The token that stands for the caller; null for other credentials. A session ends with it. */
+  readonly tokenName: string | null;
   /** Milliseconds since 1970. Streams end then. */
   readonly expiresAt: number | null;
 }

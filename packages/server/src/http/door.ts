@@ -7,36 +7,85 @@ import type { Rates } from './limits.ts';
 import { mayUse, type Access, type Who } from '../auth/who.ts';
 
 export interface DoorOptions {
-  /** Hosts with their port, in lower case. Null: every host, behind a proxy that checks it. */
-  readonly hosts: ReadonlySet<string> | null;
+  /** The hosts, in lower case. Null: every host, because a program around the server checks it. */
+  readonly hosts: ((host: string) => boolean) | null;
   /** Origins of pages elsewhere that may call. */
   readonly origins: ReadonlySet<string>;
-  readonly bodyBytes: number;
-  readonly depth: number;
+  /** A proxy in front says under which name, and over which protocol, it was called. */
+  readonly trustProxy: boolean;
+}
+
+/** The host and the protocol of a request, as the caller sees them. */
+export function addressOf(
+  request: Request,
+  { trustProxy }: Pick<DoorOptions, 'trustProxy'>,
+): { readonly host: string; readonly isSecure: boolean } {
+  const { headers, url } = request;
+  const asked = new URL(url);
+  const forwarded = (name: string): string | null => (trustProxy ? lastOf(headers.get(name)) : null);
+  const host = forwarded('x-forwarded-host') ?? headers.get('host') ?? asked.host;
+  const protocol = forwarded('x-forwarded-proto') ?? asked.protocol.slice(0, -1);
+  return { host: host.toLowerCase(), isSecure: protocol === 'https' };
+}
+
+/** The proxy in front appends its own value: those before it come from the caller. */
+function lastOf(list: string | null): string | null {
+  return list?.split(',').at(-1)?.trim() ?? null;
 }
 
 /** DNS rebinding: a name of an attacker may lead to this machine, but the request still carries that name. */
-export function demandHost(request: Request, { hosts }: Pick<DoorOptions, 'hosts'>): void {
-  if (hosts === null) return;
-  const host = (request.headers.get('host') ?? new URL(request.url).host).toLowerCase();
-  if (hosts.has(host)) return;
+export function demandHost(request: Request, door: DoorOptions): void {
+  if (door.hosts === null || door.hosts(addressOf(request, door).host)) return;
   throw new Refusal('wrong-host', 'this server does not answer for that host', {
     help: 'Use the address that the server printed, or name the host with `--host-name`.',
   });
 }
 
 /** A page of another site may send a request, but not this one. */
-export function demandSite(request: Request, { origins }: Pick<DoorOptions, 'origins'>): void {
+export function demandSite(request: Request, door: DoorOptions): void {
+  if (door.hosts === null || allowedOrigin(request, door) !== null) return;
   const origin = request.headers.get('origin');
   const site = request.headers.get('sec-fetch-site');
-  const host = (request.headers.get('host') ?? new URL(request.url).host).toLowerCase();
-  const isOwn = origin === null || origins.has(origin) || (URL.canParse(origin) && new URL(origin).host === host);
-  const isSameSite =
-    site === null || site === 'same-origin' || site === 'none' || (origin !== null && origins.has(origin));
-  if (isOwn && isSameSite) return;
+  const { host, isSecure } = addressOf(request, door);
+  const isOwn = origin === null || origin.toLowerCase() === `${isSecure ? 'https' : 'http'}://${host}`;
+  if (isOwn && (site === null || site === 'same-origin' || site === 'none')) return;
   throw new Refusal('cross-site', 'a page of another site may not call this server', {
     help: 'Name the page with `--origin` when the server starts.',
   });
+}
+
+/** The origin of a page elsewhere that was named at the start; null for every other request. */
+export function allowedOrigin({ headers }: Request, { origins }: DoorOptions): string | null {
+  const origin = headers.get('origin');
+  return origin !== null && origins.has(origin) ? origin : null;
+}
+
+/** A link of another site opens a page. That page reads nothing but what its own requests get. */
+export function isPageVisit({ method, headers, url }: Request): boolean {
+  const isVisit = headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
+  return method === 'GET' && isVisit && !/^\/(v1|openapi|metrics|healthz|readyz)\b/.test(new URL(url).pathname);
+}
+
+/** A client that is newer than the server may ask for what the server does not know yet. */
+export function demandVersion({ headers }: Request, version: string): void {
+  const given = headers.get('sluice-version');
+  if (given === null || !isNewer(given, version)) return;
+  throw new Refusal('too-old', `the client is of version ${given.slice(0, 20)}, and this server of ${version}`, {
+    help: 'Bring the server up to date, or use the client of its version.',
+  });
+}
+
+/** Versions 0.x may change with each minor. */
+function isNewer(given: string, own: string): boolean {
+  const parts = (text: string): readonly number[] => text.split('.').slice(0, 2).map(Number);
+  const [[major = 0, minor = 0], [ownMajor = 0, ownMinor = 0]] = [parts(given), parts(own)];
+  return major > ownMajor || (major === ownMajor && major === 0 && minor > ownMinor);
+}
+
+/** What a body may be. */
+export interface BodyLimits {
+  readonly bodyBytes: number;
+  readonly depth: number;
 }
 
 /** A request that changes something says that it is JSON. A form of another site cannot, without a question first. */
@@ -49,10 +98,7 @@ export function demandJson(request: Request): void {
 }
 
 /** The body as JSON. Its size is counted while it is read, whatever the headers say. */
-export async function readJson(
-  request: Request,
-  { bodyBytes, depth }: Pick<DoorOptions, 'bodyBytes' | 'depth'>,
-): Promise<unknown> {
+export async function readJson(request: Request, { bodyBytes, depth }: BodyLimits): Promise<unknown> {
   const bytes = await readBytes(request, bodyBytes);
   let text: string;
   try {

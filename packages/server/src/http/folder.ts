@@ -19,6 +19,21 @@ export interface Served {
   readonly versions: readonly string[];
 }
 
+/** The flows that a server has. */
+export interface Flows {
+  readonly list: readonly Served[];
+  /** The version with this hash, or the latest. */
+  get(id: string, hash?: string): Served | undefined;
+  /** The path of a script by its name. */
+  script(name: string): string | undefined;
+  /** Where a text that is no file of a folder is compiled. */
+  readonly root: string;
+  readonly model: string | undefined;
+  onChange(listener: (ids: readonly string[]) => void): () => void;
+  /** The people whose `login` this is. */
+  peopleOf(login: string): readonly string[];
+}
+
 export interface FolderOptions {
   readonly folders: readonly string[];
   readonly model?: string | undefined;
@@ -32,7 +47,7 @@ const PEOPLE = 'sluice.people.yaml';
 const SETTLE_MS = 100;
 const DEPTH = 6;
 
-export class Folder {
+export class Folder implements Flows {
   readonly #options: FolderOptions;
   readonly #served = new Map<string, Served>();
   /** Earlier versions, by id and hash: runs under way show their pictures. */
@@ -65,6 +80,11 @@ export class Folder {
   get(id: string, hash?: string): Served | undefined {
     const latest = this.#served.get(id);
     return hash === undefined || latest?.versions.at(-1) === hash ? latest : this.#earlier.get(`${id} ${hash}`);
+  }
+
+  peopleOf(login: string): readonly string[] {
+    const people = this.list.flatMap(({ compiled }) => Object.entries(compiled.result.flow?.people ?? {}));
+    return people.flatMap(([id, person]) => (person.login === login ? [id] : []));
   }
 
   /** The version with this hash, of any flow. */

@@ -3,11 +3,16 @@ import { present } from '@sluice-internal/kernel/expr';
 import type { EngineView } from '@sluice-internal/library';
 import type { Services } from './services.ts';
 
+/** After a full disk the server is not ready for this time. */
+const FULL_MS = 10_000;
+
 export async function healthOf({
   store,
   stopping,
+  health,
 }: Services): Promise<{ readonly ready: boolean; readonly why?: string }> {
   if (stopping.aborted) return { ready: false, why: 'the server stops' };
+  if (Date.now() - health.fullAt < FULL_MS) return { ready: false, why: 'the disk is full' };
   try {
     await store.index.list({ limit: 1 });
     return { ready: true };

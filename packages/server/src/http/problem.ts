@@ -15,6 +15,7 @@ export const STATUS: { readonly [code: string]: number } = {
   unauthenticated: 401,
   'access-denied': 403,
   'cross-site': 403,
+  'breaker-not-found': 404,
   'identity-unproven': 403,
   'not-an-approver': 403,
   'self-approval': 403,

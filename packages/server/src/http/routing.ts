@@ -58,6 +58,8 @@ export interface Asked<P, Q, B> {
   readonly who: Who;
   readonly services: Services;
   readonly context: Context<{ Variables: Variables }>;
+  /** The network address of the other end; '' if it is not known. */
+  readonly address: string;
 }
 
 export function addRoute<
@@ -74,8 +76,11 @@ export function addRoute<
   app.openAPIRegistry.registerPath(described(spec));
   app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => {
     const who = context.get('who');
-    demandAccess(who, access === 'open' ? null : access, access === 'open');
+    const address = remoteAddress(context);
+    // Those who may not call are counted too, by their address.
     if (who !== null) demandRate(services.rates, who.key);
+    else if (access !== 'open') demandRate(services.rates, `address ${address}`);
+    demandAccess(who, access === 'open' ? null : access, access === 'open');
     const request = context.req.raw;
     const asked = {
       params: params?.parse(context.req.param()),
@@ -84,9 +89,16 @@ export function addRoute<
       who: who as Who,
       services,
       context,
+      address,
     };
     return handle(asked as Asked<Given<P>, Given<Q>, Given<B>>);
   });
+}
+
+/** The address of the other end, if the server of Node gives it. */
+export function remoteAddress({ env }: Pick<Context, 'env'>): string {
+  const { incoming } = (env ?? {}) as { readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } } };
+  return incoming?.socket?.remoteAddress ?? '';
 }
 
 async function bodyOf(request: Request, { limits }: Services): Promise<unknown> {

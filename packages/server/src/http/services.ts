@@ -2,12 +2,12 @@
 import type { AttachmentStore, EngineView } from '@sluice-internal/library';
 import type { Store } from '@sluice-internal/engine/ports';
 import type { Limits, Rates, Streams } from './limits.ts';
-import type { Folder } from './folder.ts';
+import type { Flows } from './folder.ts';
 import type { Oidc } from '../auth/oidc.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { Tokens } from '../auth/tokens.ts';
+import type { Callers } from '../auth/callers.ts';
 import type { Who } from '../auth/who.ts';
-import type { Changes } from './changes.ts';
 
 export interface Services {
   /** The engine as a caller sees it. With a script, the engine that plays it. */
@@ -18,14 +18,16 @@ export interface Services {
   readonly store: Store;
   readonly attachments: AttachmentStore;
   readonly counters: { readonly requests: Map<number, number> };
-  readonly folder: Folder;
+  readonly folder: Flows;
   readonly tokens: Tokens;
   readonly sessions: Sessions;
   readonly oidc: Oidc | null;
   readonly limits: Limits;
   readonly rates: Rates;
   readonly streams: Streams;
-  readonly changes: Changes;
+  readonly callers: Callers;
+  /** When the disk was full last. */
+  readonly health: { fullAt: number };
   /** The page listens on this machine only, so files and scripts may be named. */
   readonly isLocal: boolean;
   /** Aborted when the server stops. */

@@ -5,8 +5,9 @@
 export interface SentEvent {
   /** Without an id a reader that comes back does not skip it. */
   readonly id?: string;
-  readonly event: string;
-  readonly data: unknown;
+  /** Without an event only the place of the reader changes. */
+  readonly event?: string;
+  readonly data?: unknown;
 }
 
 export interface SseOptions {
@@ -80,5 +81,5 @@ export function sseResponse(
 
 export function frame({ id, event, data }: SentEvent): string {
   const head = id === undefined ? '' : `id: ${id}\n`;
-  return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  return event === undefined ? `${head}\n` : `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -55,21 +55,18 @@ async function* eventsOf(
   yield { event: 'done', data: '' };
 }
 
-/** A token is looked at again in this time: a stream ends with it. */
+/** A caller is looked at again in this time: a stream ends with its token. */
 const CHECK_MS = 2000;
 
 /** Aborted when the reader leaves, the server stops, or the caller's token has expired or was revoked. */
 export function stopOf(
-  { stopping, tokens }: Services,
+  { stopping, callers }: Services,
   who: Who,
   signal: AbortSignal,
 ): { readonly signal: AbortSignal; dispose(): void } {
   const over = new AbortController();
   const check = async (): Promise<void> => {
-    const isOver = who.expiresAt !== null && who.expiresAt <= Date.now();
-    const name = /^token:(.*)$/.exec(who.key)?.[1];
-    if (isOver || (name !== undefined && who.proof?.subject === `token:${name}` && !(await tokens.holds(name))))
-      over.abort();
+    if (!(await callers.holds(who))) over.abort();
   };
   const timer = setInterval(() => void check().catch(() => undefined), CHECK_MS);
   return { signal: AbortSignal.any([signal, stopping, over.signal]), dispose: () => clearInterval(timer) };

@@ -1,9 +1,8 @@
-/** The server itself: who is calling, sessions, tokens, health, metrics, and its own description. */
+/** The server itself: the stream of all changes, tokens, health and metrics. */
 import { z } from '@hono/zod-openapi';
 import { present } from '@sluice-internal/kernel/expr';
-import { VERSION } from '@sluice-internal/platform';
-import { ACCESS, type Who } from '../auth/who.ts';
-import { cookieOf, sessionCookie } from '../http/cookie.ts';
+import { ACCESS } from '../auth/who.ts';
+import { changesOf } from '../http/changes.ts';
 import { healthOf, metricsText, summaryOf } from '../http/health.ts';
 import { Refusal } from '../http/problem.ts';
 import { Json, addRoute, json, type App } from '../http/routing.ts';
@@ -12,86 +11,12 @@ import { sseResponse } from '../http/sse.ts';
 import type { Services } from '../http/services.ts';
 
 export function metaRoutes(app: App, services: Services): void {
-  callerRoutes(app, services);
+  streamRoutes(app, services);
   tokenRoutes(app, services);
   healthRoutes(app, services);
 }
 
-const Me = z
-  .object({
-    name: z.string(),
-    person: z.string().nullable(),
-    tenant: z.string().nullable(),
-    access: z.array(z.enum(ACCESS)),
-    content: z.boolean(),
-    expiresAt: z.string().nullable(),
-    limits: Json,
-    version: z.string(),
-  })
-  .openapi('Me');
-
-function callerRoutes(app: App, services: Services): void {
-  addRoute(
-    app,
-    services,
-    {
-      method: 'get',
-      path: '/v1/me',
-      summary: 'Who is calling, and the limits.',
-      access: 'viewer',
-      answers: { 200: Me },
-    },
-    ({ who }) => json(meOf(services, who)),
-  );
-  addRoute(
-    app,
-    services,
-    {
-      ...{
-        method: 'post',
-        path: '/v1/session',
-        summary: 'Exchanges a code, or a token, for the cookie of a page.',
-        access: 'open',
-      },
-      body: z.object({ code: z.string().max(100).optional(), token: z.string().max(10_000).optional() }).strict(),
-      ...{ answers: { 200: Me }, errors: ['unauthenticated'] },
-    },
-    async ({ body, context }) => {
-      const who = await callerOf(services, body);
-      if (who === null)
-        throw new Refusal('unauthenticated', 'this code or token is not valid any more', {
-          help: 'Start the page again.',
-        });
-      const name = /^token:(.*)$/.exec(who.proof?.subject ?? '')?.[1];
-      const { secret, maxAge } = services.sessions.begin(
-        who,
-        name === undefined ? undefined : () => services.tokens.holds(name),
-      );
-      const isSecure = new URL(context.req.url).protocol === 'https:';
-      return json(meOf(services, who), 200, {
-        'set-cookie': sessionCookie(services.cookie, secret, { maxAge, isSecure }),
-      });
-    },
-  );
-  addRoute(
-    app,
-    services,
-    {
-      method: 'delete',
-      path: '/v1/session',
-      summary: 'Ends the session of a page.',
-      access: 'viewer',
-      answers: { 204: null },
-    },
-    ({ context }) => {
-      const secret = cookieOf(context.req.raw, services.cookie);
-      if (secret !== null) services.sessions.end(secret);
-      return new Response(null, {
-        status: 204,
-        headers: { 'set-cookie': sessionCookie(services.cookie, '', { maxAge: 0, isSecure: false }) },
-      });
-    },
-  );
+function streamRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
@@ -105,41 +30,27 @@ function callerRoutes(app: App, services: Services): void {
       ...{ answers: { 200: null }, errors: ['too-many-streams', 'run-not-found'] },
     },
     async ({ query, who, context }) => {
+      const { store, folder } = services;
       const view = await services.view(who);
-      const topics = query.topics.split(',');
       const end = demandStream(services, who);
       const stop = stopOf(services, who, context.req.raw.signal);
+      const onEnd = (): void => {
+        stop.dispose();
+        end();
+      };
       const after = context.req.header('last-event-id');
-      const source = await services.changes
-        .read({ view, who, topics, signal: stop.signal, ...present({ after }) })
-        .catch((error: unknown) => {
-          stop.dispose();
-          end();
-          throw error;
-        });
-      return sseResponse(source, {
-        signal: stop.signal,
-        onEnd: () => {
-          stop.dispose();
-          end();
-        },
+      const asked = { store, view, who, topics: query.topics.split(','), signal: stop.signal };
+      const source = await changesOf({
+        ...asked,
+        ...present({ after }),
+        onFlows: (told) => folder.onChange(told),
+      }).catch((error: unknown) => {
+        onEnd();
+        throw error;
       });
+      return sseResponse(source, { signal: stop.signal, onEnd });
     },
   );
-}
-
-async function callerOf(
-  { sessions, tokens, oidc }: Services,
-  { code, token }: { code?: string | undefined; token?: string | undefined },
-): Promise<Who | null> {
-  if (code !== undefined) return sessions.redeem(code);
-  if (token === undefined) throw new Refusal('bad-request', 'the body has neither `code` nor `token`');
-  return token.startsWith('slk_') ? tokens.who(token) : (oidc?.who(token) ?? null);
-}
-
-function meOf({ limits }: Services, { name, person, tenant, access, content, expiresAt }: Who): z.output<typeof Me> {
-  const until = expiresAt === null ? null : new Date(expiresAt).toISOString();
-  return { name, person, tenant, access: [...access], content, expiresAt: until, limits, version: VERSION };
 }
 
 const NewToken = z
