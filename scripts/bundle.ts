@@ -19,7 +19,7 @@ const KEPT_MS = 600_000;
 export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void> {
   const build = await rolldown({
     input: {
-      index: join(root, 'packages/library/src/index.ts'),
+      index: join(root, 'packages/server/src/sluice.ts'),
       testing: join(root, 'packages/testing/src/testing.ts'),
       cli: join(root, 'packages/cli/src/main.ts'),
       quickjs: join(root, 'packages/tools/src/calls/quickjs.ts'),

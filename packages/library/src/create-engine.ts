@@ -84,13 +84,18 @@ export interface CreateEngineOptions
  * const { output } = await run.result();
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
+  return openEngine(options).engine;
+}
+
+/** As `createEngine`, with the parts for a surface. */
+export function openEngine(options: CreateEngineOptions): Composed {
   refuseUnknown(options, ENGINE_OPTIONS, '`createEngine`');
   const { script, ...others } = options;
   // Any other value that is no script is refused as a script.
   refuseEmpty('createEngine', script === undefined ? options : others);
   refuseEmpty('toolOptions', options.toolOptions ?? {});
   refuseSystemFolder(options.toolOptions?.workDir);
-  return composeEngine(options).engine;
+  return composeEngine(options);
 }
 
 /** Agents write in this folder. */
@@ -108,6 +113,7 @@ export interface Composed {
   readonly world: World;
   readonly attachments: AttachmentStore;
   readonly servers: ServerKeys;
+  readonly store: Store;
 }
 
 /** Parts that a surface brings itself. */
@@ -176,7 +182,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     close,
     [Symbol.asyncDispose]: close,
   };
-  return { engine, runtime, world, attachments, servers };
+  return { engine, runtime, world, attachments, servers, store };
 }
 
 type RuntimeOptions = Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin'>;

@@ -8,10 +8,10 @@ import { allowedOrigin, demandHost, demandRate, demandSite, demandVersion, isPag
 import type { DoorOptions } from './http/door.ts';
 import { Refusal, problemResponse } from './http/problem.ts';
 import { flowRoutes } from './routes/flows.ts';
-import { metaRoutes } from './routes/meta.ts';
+import { metaRoutes, tokenRoutes } from './routes/meta.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { runRoutes } from './routes/runs.ts';
-import { sessionRoutes } from './routes/session.ts';
+import { callerRoute, sessionRoutes } from './routes/session.ts';
 import { remoteAddress, type App, type Variables } from './http/routing.ts';
 import { openApiPage } from './http/openapi-page.ts';
 import type { Services } from './http/services.ts';
@@ -107,7 +107,12 @@ export function createApp({ services, door, studio = null, identify, onRequest }
         context.get('request'),
       ),
   );
-  sessionRoutes(app, services, door);
+  callerRoute(app, services);
+  // A program that knows its callers has its own sessions and tokens.
+  if (identify === undefined) {
+    sessionRoutes(app, services, door);
+    tokenRoutes(app, services);
+  }
   flowRoutes(app, services);
   runRoutes(app, services);
   questionRoutes(app, services);

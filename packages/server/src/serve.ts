@@ -5,7 +5,7 @@ import { DEFAULT_DB } from '@sluice-internal/library/documents';
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { createApp, type RequestLine } from './app.ts';
 import { PACKAGE_ROOT } from '@sluice-internal/platform';
 import { fileAt } from '@sluice-internal/library/host';
@@ -202,7 +202,7 @@ interface OwnToken {
 
 /** The token of this machine: its user can read it, and nobody else. It has every access, and is no person unless one was named. */
 function ownToken(db: string, port: number, person: string | null): OwnToken {
-  const file = join(dirname(fileAt(db) ?? DEFAULT_DB), `serve-${port}.token`);
+  const file = resolve(dirname(fileAt(db) ?? DEFAULT_DB), `serve-${port}.token`);
   const token = newSecret('slk_');
   mkdirSync(dirname(file), { recursive: true });
   if (existsSync(file)) rmSync(file);

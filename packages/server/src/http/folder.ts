@@ -17,6 +17,8 @@ export interface Served {
   readonly compiled: CompiledFile;
   /** Its versions since the server started by hash, the latest last. */
   readonly versions: readonly string[];
+  /** The engine has the definition itself, with its functions. */
+  readonly isDefinition?: true;
 }
 
 /** The flows that a server has. */

@@ -25,7 +25,7 @@ export interface Services {
   readonly limits: Limits;
   readonly rates: Rates;
   readonly streams: Streams;
-  readonly callers: Callers;
+  readonly callers: Pick<Callers, 'of' | 'ofSecret' | 'holds'>;
   /** When the disk was full last. */
   readonly health: { fullAt: number };
   /** The page listens on this machine only, so files and scripts may be named. */

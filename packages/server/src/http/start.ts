@@ -39,12 +39,17 @@ export async function startRun(services: Services, who: Who, served: Served, giv
     });
   const run = key === undefined ? newRunId() : runOf(who, served.id, key);
   const view = await services.view(who, script === undefined ? undefined : scriptOf(services, script));
-  const input = await demandInput(served, inputOf(result.flow.notation, given.input));
+  const raw = inputOf(result.flow.notation, given.input);
+  const checked = await demandInput(served, raw);
+  const { definition } = served.compiled;
+  // The engine checks the input of a definition itself.
+  const isDefined = served.isDefinition === true && definition !== undefined;
+  const [flow, input] = isDefined ? [definition as never, raw] : [result.flow, checked];
   const isNew = key === undefined || (await view.find(run)) === null;
   const deadline = given.deadline === undefined ? undefined : Date.parse(given.deadline);
   const by = who.person ?? who.name;
   const origin = { by, ...present({ user }) };
-  await view.start(result.flow, { run, input, origin, ...present({ seed, deadline, thread }) });
+  await view.start(flow, { run, input, origin, ...present({ seed, deadline, thread }) });
   const url = `/v1/runs/${encodeURIComponent(run)}`;
   if (wait === 0) return { run, isNew, body: { run, url } };
   await untilSettled(view.wait(run), wait, [services.stopping]);

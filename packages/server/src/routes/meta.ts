@@ -12,7 +12,6 @@ import type { Services } from '../http/services.ts';
 
 export function metaRoutes(app: App, services: Services): void {
   streamRoutes(app, services);
-  tokenRoutes(app, services);
   healthRoutes(app, services);
 }
 
@@ -65,7 +64,7 @@ const NewToken = z
   .strict()
   .openapi('NewToken');
 
-function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
+export function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
   const services = { tokens, ...rest };
   addRoute(
     app,

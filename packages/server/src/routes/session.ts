@@ -47,7 +47,7 @@ const Credentials = z
   .strict()
   .openapi('Credentials');
 
-export function sessionRoutes(app: App, services: Services, door: DoorOptions): void {
+export function callerRoute(app: App, services: Services): void {
   addRoute(
     app,
     services,
@@ -57,6 +57,9 @@ export function sessionRoutes(app: App, services: Services, door: DoorOptions): 
     },
     ({ who }) => json(meOf(services, who)),
   );
+}
+
+export function sessionRoutes(app: App, services: Services, door: DoorOptions): void {
   addRoute(
     app,
     services,
