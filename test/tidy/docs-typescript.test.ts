@@ -12,7 +12,12 @@ import { PROJECT_FILES } from '../../packages/cli/src/templates/init-files.ts';
 import { steadyFolder } from '../support/steady-folder.ts';
 import { packageFiles, pathsIn, read, root } from './tree.ts';
 
-const LIBRARY = { sluice: 'packages/library/src/index.ts', 'sluice/testing': 'packages/testing/src/testing.ts' };
+const LIBRARY = {
+  sluice: 'packages/server/src/sluice.ts',
+  'sluice/client': 'packages/client/src/index.ts',
+  'sluice/client/fold': 'packages/client/src/fold.ts',
+  'sluice/testing': 'packages/testing/src/testing.ts',
+};
 /** What the fragments on the pages of errors take for granted. */
 const GIVEN = `import { compile, createEngine, type CompiledFlow, type Engine } from 'sluice';
 declare const engine: Engine, flow: CompiledFlow, text: string;
