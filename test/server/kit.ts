@@ -1,8 +1,9 @@
 /** A server on a free port, with a folder of its own, and requests to it. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { serve, type ServeOptions, type Serving } from '@sluice-internal/server';
+import { serve, type RequestLine, type ServeOptions, type Serving } from '@sluice-internal/server';
 
 export const REFUNDS = `
 budgets: { tool_calls: 4 }
@@ -32,9 +33,12 @@ export interface Place {
   readonly serving: Serving;
   readonly token: string;
   readonly notices: string[];
+  readonly lines: RequestLine[];
   /** Requests with the token of this machine, unless they name another. */
   ask(method: string, path: string, given?: Asked): Promise<Answered>;
   again(more?: Partial<ServeOptions>): Promise<Place>;
+  /** Another server on the same folder and database. */
+  beside(more?: Partial<ServeOptions>): Promise<Place>;
   end(): Promise<void>;
 }
 export interface Asked {
@@ -62,16 +66,19 @@ export async function place(
 
 async function started(dir: string, more: Partial<ServeOptions>): Promise<Place> {
   const notices: string[] = [];
+  const lines: RequestLine[] = [];
   const serving = await serve({
     ...{ folders: [dir], db: join(dir, '.sluice/sluice.db'), port: 0 },
     onNotice: (message) => void notices.push(message),
+    onRequest: (line) => void lines.push(line),
     ...more,
   });
   const token = serving.tokenFile === null ? '' : readFileSync(serving.tokenFile, 'utf8').trim();
   const end = (): Promise<void> => serving.close();
   return {
-    ...{ dir, serving, token, notices },
+    ...{ dir, serving, token, notices, lines },
     ask: (method, path, given = {}) => asked(serving.url, token, method, path, given),
+    beside: (other = {}) => started(dir, { ...more, ...other }),
     again: async (other = {}) => {
       await end();
       return started(dir, { ...more, ...other });
@@ -83,24 +90,40 @@ async function started(dir: string, more: Partial<ServeOptions>): Promise<Place>
   };
 }
 
-async function asked(url: string, own: string, method: string, path: string, given: Asked): Promise<Answered> {
+/** `fetch` would set `Host` and `Sec-Fetch-Site` itself, and would tidy the path. */
+function asked(url: string, own: string, method: string, path: string, given: Asked): Promise<Answered> {
   const { body, raw, headers = {}, token = own } = given;
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: {
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined && raw === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(raw !== undefined ? { body: raw as string } : body !== undefined ? { body: JSON.stringify(body) } : {}),
+  const { hostname, port } = new URL(url);
+  const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  return new Promise((resolve, reject) => {
+    const call = request(
+      {
+        ...{ hostname, port, method, path },
+        headers: {
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+          ...(sent === undefined
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) }),
+          ...headers,
+        },
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => void parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => resolve(answerOf(response, Buffer.concat(parts).toString())));
+      },
+    );
+    // A server that has refused a large body need not read it.
+    call.on('error', reject);
+    call.end(sent);
   });
-  const text = await response.text();
-  const isJson = /json/.test(response.headers.get('content-type') ?? '');
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: (isJson ? JSON.parse(text) : { text }) as Answered['body'],
-  };
+}
+
+function answerOf({ statusCode = 0, headers: given }: IncomingMessage, text: string): Answered {
+  const headers = new Headers(Object.entries(given).map(([name, value]) => [name, String(value)]));
+  const isJson = /json/.test(headers.get('content-type') ?? '');
+  return { status: statusCode, headers, body: (isJson ? JSON.parse(text) : { text }) as Answered['body'] };
 }
 
 /** Starts the refund of the script, and waits until it asks. */
@@ -114,7 +137,7 @@ export async function refund(
     headers,
   });
   const run = String(started.body['run']);
-  const { body } = await ask('GET', `/v1/questions?for=me`);
+  const { body } = await ask('GET', '/v1/questions?limit=200');
   const items = body['items'] as readonly { readonly id: string; readonly run: string; readonly payload: string }[];
   const found = items.find((each) => each.run === run);
   if (found === undefined) throw new Error(`${run} asks nothing: ${JSON.stringify(started.body)}`);

@@ -87,6 +87,7 @@ export function servicesOf({
   return {
     ...{ store, folder, limits, tokens, sessions, oidc, callers },
     counters: { requests: new Map() },
+    turns: new Map(),
     health: { fullAt: 0 },
     rates: new Rates(limits),
     streams: new Streams(limits),

@@ -80,7 +80,7 @@ export class Oidc {
     const { sub = '', exp = 0, jti } = payload;
     const tenant = claimOf(payload, tenantClaim);
     const access = accessIn(claimOf(payload, accessClaim));
-    if (typeof tenant !== 'string' || tenant === '' || access.length === 0) return null;
+    if (sub === '' || typeof tenant !== 'string' || tenant === '' || access.length === 0) return null;
     const subject = `${issuer}#${sub}`;
     return {
       ...{ name: sub, tenant, access, person: null, key: `oidc:${subject}`, tokenName: null },

@@ -26,6 +26,8 @@ export interface Services {
   readonly rates: Rates;
   readonly streams: Streams;
   readonly callers: Pick<Callers, 'of' | 'ofSecret' | 'holds'>;
+  /** The starts in progress, by run. */
+  readonly turns: Map<string, Promise<unknown>>;
   /** When the disk was full last. */
   readonly health: { fullAt: number };
   /** The page listens on this machine only, so files and scripts may be named. */

@@ -45,11 +45,13 @@ export async function startRun(services: Services, who: Who, served: Served, giv
   // The engine checks the input of a definition itself.
   const isDefined = served.isDefinition === true && definition !== undefined;
   const [flow, input] = isDefined ? [definition as never, raw] : [result.flow, checked];
-  const isNew = key === undefined || (await view.find(run)) === null;
   const deadline = given.deadline === undefined ? undefined : Date.parse(given.deadline);
-  const by = who.person ?? who.name;
-  const origin = { by, ...present({ user }) };
-  await view.start(flow, { run, input, origin, ...present({ seed, deadline, thread }) });
+  const origin = { by: who.person ?? who.name, ...present({ user }) };
+  const isNew = await inTurn(services.turns, run, async () => {
+    const isFirst = key === undefined || (await view.find(run)) === null;
+    await view.start(flow, { run, input, origin, ...present({ seed, deadline, thread }) });
+    return isFirst;
+  });
   const url = `/v1/runs/${encodeURIComponent(run)}`;
   if (wait === 0) return { run, isNew, body: { run, url } };
   await untilSettled(view.wait(run), wait, [services.stopping]);
@@ -71,6 +73,21 @@ async function demandInput({ compiled: { definition } }: Served, input: Json): P
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
     throw new Refusal('bad-input', error.message, { help: error.help ?? 'GET /v1/flows/{flow} has the schema.' });
+  }
+}
+
+/** Starts with one key come one after the other, so that one of them says that it made the run. */
+async function inTurn<Result>(turns: Services['turns'], run: string, work: () => Promise<Result>): Promise<Result> {
+  const before = turns.get(run);
+  const own = (async () => {
+    await before?.catch(() => undefined);
+    return work();
+  })();
+  turns.set(run, own);
+  try {
+    return await own;
+  } finally {
+    if (turns.get(run) === own) turns.delete(run);
   }
 }
 
