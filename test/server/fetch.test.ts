@@ -1,5 +1,5 @@
 /** `engine.fetch`: the routes in a server of the program, with its own knowledge of who calls. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, expect, test } from 'vitest';
@@ -40,7 +40,7 @@ const OPERATOR: Identity = { tenant: 'acme', person: null, access: ['operator', 
 
 /** Ten lines that mount the routes in a server of Node, as in Express. */
 async function mounted(engine: Engine, options: FetchOptions): Promise<string> {
-  const server: Server = createServer(async (incoming, outgoing) => {
+  const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const url = `http://${incoming.headers.host ?? ''}${incoming.url ?? ''}`;
     const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD';
     const stop = new AbortController();
@@ -53,7 +53,8 @@ async function mounted(engine: Engine, options: FetchOptions): Promise<string> {
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     for await (const part of response.body ?? []) outgoing.write(part);
     outgoing.end();
-  });
+  };
+  const server: Server = createServer((incoming, outgoing) => void handle(incoming, outgoing));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   open.push(
     () =>
@@ -86,7 +87,7 @@ test('the client works with the routes of a program, under a prefix', async () =
     fetch: (to: string, init: RequestInit) =>
       fetch(to, { ...init, headers: { ...init.headers, 'x-user': JSON.stringify(OPERATOR) } }),
   };
-  const sluice = connect(`${url}/agents`, given as never);
+  const sluice = connect(`${url}/agents`, given);
   const run = await sluice.flow<typeof refunds>('refunds').start({ message: 'money back' }, { key: 'order-1042' });
   for await (const event of run.events()) {
     if (event.type !== 'question.asked') continue;

@@ -2,7 +2,7 @@
 import { SluiceError } from '@sluice-internal/engine/ports';
 import { compileAs } from '@sluice-internal/library/documents';
 import type { Composed } from '@sluice-internal/library/compose';
-import type { CreateEngineOptions, Definition } from '@sluice-internal/library';
+import type { CreateEngineOptions } from '@sluice-internal/library';
 import { createApp } from './app.ts';
 import { servicesOf, viewOf } from './compose.ts';
 import type { FetchOptions, Identity } from './create-engine.ts';
@@ -109,7 +109,7 @@ function definedFlows({ flows = [], models, toolOptions }: CreateEngineOptions):
   const root = toolOptions?.documentDir ?? '.';
   const model = typeof models?.model === 'string' ? models.model : undefined;
   const list = flows.map((definition): Served => {
-    const { id, document } = definition as Definition;
+    const { id, document } = definition;
     const result = compileAs(`${root}/${id}`, document, model, null);
     const compiled = { file: id, document, result, definition };
     return { id, file: id, path: root, compiled, versions: [result.flow?.hash ?? ''], isDefinition: true };

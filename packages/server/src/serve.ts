@@ -2,12 +2,12 @@
 import { getRequestListener } from '@hono/node-server';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import { DEFAULT_DB } from '@sluice-internal/library/documents';
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { createApp, type RequestLine } from './app.ts';
-import { PACKAGE_ROOT } from '@sluice-internal/platform';
+import { PACKAGE_ROOT, createFolder } from '@sluice-internal/platform';
 import { fileAt } from '@sluice-internal/library/host';
 import { composeServer, withTokens, type ComposedServer } from './compose.ts';
 import { Folder } from './http/folder.ts';
@@ -102,7 +102,8 @@ async function opened({ options, listener, composed, stop, place }: Opening): Pr
     onRequest: options.onRequest,
   });
   listener.removeAllListeners('request');
-  listener.on('request', getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  const listen = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  listener.on('request', (incoming, outgoing) => void listen(incoming, outgoing));
   composed.watch();
   const shown = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   const url = `http://${shown}:${port}`;
@@ -204,7 +205,7 @@ interface OwnToken {
 function ownToken(db: string, port: number, person: string | null): OwnToken {
   const file = resolve(dirname(fileAt(db) ?? DEFAULT_DB), `serve-${port}.token`);
   const token = newSecret('slk_');
-  mkdirSync(dirname(file), { recursive: true });
+  createFolder(dirname(file), 0o700);
   if (existsSync(file)) rmSync(file);
   writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
   chmodSync(file, 0o600);

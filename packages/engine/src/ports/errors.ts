@@ -140,6 +140,9 @@ export const ERROR_CODES = [
   'unsupported-media-type',
   'too-many-requests',
   'too-many-streams',
+  'too-old',
+  'unreachable',
+  'bad-answer-of-server',
 
   // Models and tools
   'missing-package',

@@ -119,7 +119,7 @@ export class Feed implements TextListeners {
     const readers = this.#readers.get(run) ?? new Set();
     // Subscribe before reading, so that no event falls between the two.
     if (live) this.#readers.set(run, readers.add(reader));
-    if (live && reader.deltas) reader.queue.push(...(this.#texts.get(run)?.values() ?? []));
+    this.#tellTexts(run, reader, live);
     try {
       let last: ChainedEvent | undefined;
       let isQueued = false;
@@ -141,6 +141,11 @@ export class Feed implements TextListeners {
       readers.delete(reader);
       if (readers.size === 0) this.#readers.delete(run);
     }
+  }
+
+  /** A reader that comes in the middle of a reply gets its text so far. */
+  #tellTexts(run: RunId, { queue, deltas }: Reader, live: boolean): void {
+    if (live && deltas) queue.push(...(this.#texts.get(run)?.values() ?? []));
   }
 
   async *#liveEvents(journal: Journal, run: RunId, reader: Reader): AsyncGenerator<ChainedEvent | Delta> {

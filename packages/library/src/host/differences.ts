@@ -27,11 +27,11 @@ interface Facts {
 }
 
 function factsOf(read: Read): Facts {
-  const { code, output, path, approvals, error, usage } = reportOf(read as Parameters<typeof reportOf>[0]);
+  const { code, output, path, approvals, error, usage } = reportOf(read);
   const { wallClockSeconds: _, ...counts } = usage;
   const { flow }: { readonly flow: CompiledFlow } = read.program;
   const single = { flow: flow.hash, input: read.state.input, path, approvals, code, output, error, usage: counts };
-  return { single, story: storyOf(read as Parameters<typeof storyOf>[0]).map(comparable) };
+  return { single, story: storyOf(read).map(comparable) };
 }
 
 /** Times differ between any two runs, and ids do too. */

@@ -98,7 +98,7 @@ export class Tokens {
 
   async list(): Promise<readonly ListedToken[]> {
     const used = (await this.#cells.read(USED)) as { readonly [name: string]: number } | null;
-    return (await this.#read()).map(({ hash: _, ...token }) => ({ ...token, usedAt: used?.[token.name] ?? null }));
+    return (await this.#read()).map(({ hash: _hash, ...token }) => ({ ...token, usedAt: used?.[token.name] ?? null }));
   }
 
   async revoke(name: string, by: string): Promise<void> {

@@ -1,6 +1,7 @@
 /** The health of a server: whether it takes requests, and sums for its page and for Prometheus. */
 import { present } from '@sluice-internal/kernel/expr';
 import type { EngineView } from '@sluice-internal/library';
+import type { ListedRun } from '@sluice-internal/engine/ports';
 import type { Services } from './services.ts';
 
 /** After a full disk the server is not ready for this time. */
@@ -39,20 +40,13 @@ export async function summaryOf(view: EngineView, since: string): Promise<object
   const codes: { [code: string]: number } = {};
   const durations: number[] = [];
   const total = { started: 0, ended: 0, well: 0, costUsd: 0 };
-  for await (const { startedAt, updatedAt, status, code, facts } of pages(view, from)) {
-    const bar = bars[Math.min(BUCKETS - 1, Math.floor(((startedAt - from) / span) * BUCKETS))];
-    const hasEnded = status === 'completed' || status === 'failed' || status === 'cancelled';
-    const isWell = code === 'SUCCESS' || code === 'PARTIAL_SUCCESS';
-    const cost = facts?.costUsd ?? 0;
-    for (const sum of bar === undefined ? [total] : [total, bar]) {
-      sum.started += 1;
-      sum.costUsd += cost;
-      if (isWell) sum.well += 1;
-    }
-    if (!hasEnded) continue;
+  for await (const run of pages(view, from)) {
+    const bar = bars[Math.min(BUCKETS - 1, Math.floor(((run.startedAt - from) / span) * BUCKETS))];
+    for (const sum of bar === undefined ? [total] : [total, bar]) addTo(sum, run);
+    if (!hasEnded(run)) continue;
     total.ended += 1;
-    durations.push(updatedAt - startedAt);
-    if (code !== null) codes[code] = (codes[code] ?? 0) + 1;
+    durations.push(run.updatedAt - run.startedAt);
+    if (run.code !== null) codes[run.code] = (codes[run.code] ?? 0) + 1;
   }
   const open = await view.approvals({ limit: 200 });
   const asked = open.items.map(({ askedAt }) => Date.parse(askedAt));
@@ -67,6 +61,22 @@ export async function summaryOf(view: EngineView, since: string): Promise<object
       oldestMs: asked.length === 0 ? null : Date.now() - Math.min(...asked),
     },
   };
+}
+
+interface Sum {
+  started: number;
+  well: number;
+  costUsd: number;
+}
+
+function addTo(sum: Sum, { code, facts }: ListedRun): void {
+  sum.started += 1;
+  sum.costUsd += facts?.costUsd ?? 0;
+  if (code === 'SUCCESS' || code === 'PARTIAL_SUCCESS') sum.well += 1;
+}
+
+function hasEnded({ status }: ListedRun): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
 async function* pages(view: EngineView, since: number) {

@@ -2,8 +2,8 @@
  * A route is data: method, path, what it takes and gives, and which access it needs. This file checks a request against it, in one order
  * for all routes, and describes it in the OpenAPI document. So a route cannot forget a check, and the document cannot differ from it.
  */
-import { OpenAPIHono, z } from '@hono/zod-openapi';
-import type { RouteConfig } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
+import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { demandAccess, demandJson, demandRate, readJson } from './door.ts';
 import { STATUS } from './problem.ts';

@@ -69,7 +69,7 @@ function runOf({ tenant }: Who, flow: string, key: string): string {
 async function demandInput({ compiled: { definition } }: Served, input: Json): Promise<Json> {
   if (definition === undefined) return input;
   try {
-    return (await checkedInput(definition, input)) as Json;
+    return await checkedInput(definition, input);
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
     throw new Refusal('bad-input', error.message, { help: error.help ?? 'GET /v1/flows/{flow} has the schema.' });

@@ -38,6 +38,13 @@ const StartBody = z
   .openapi('Start');
 
 export function flowRoutes(app: App, services: Services): void {
+  documentRoutes(app, services);
+  pictureRoutes(app, services);
+  checkRoute(app, services);
+  startRoute(app, services);
+}
+
+function documentRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
@@ -62,6 +69,9 @@ export function flowRoutes(app: App, services: Services): void {
     },
     ({ params }) => json(detailsOf(demandFlow(services, params.flow))),
   );
+}
+
+function pictureRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
@@ -97,6 +107,9 @@ export function flowRoutes(app: App, services: Services): void {
       return json(placePicture(graph), 200, { 'cache-control': cache });
     },
   );
+}
+
+function checkRoute(app: App, services: Services): void {
   addRoute(
     app,
     services,
@@ -106,6 +119,9 @@ export function flowRoutes(app: App, services: Services): void {
     },
     async ({ body: { file, text } }) => json(await checked(services, file, text)),
   );
+}
+
+function startRoute(app: App, services: Services): void {
   addRoute(
     app,
     services,

@@ -1,6 +1,7 @@
 /** The server itself: the stream of all changes, tokens, health and metrics. */
 import { z } from '@hono/zod-openapi';
 import { present } from '@sluice-internal/kernel/expr';
+import type { ListedToken } from '../auth/tokens.ts';
 import { ACCESS } from '../auth/who.ts';
 import { changesOf } from '../http/changes.ts';
 import { healthOf, metricsText, summaryOf } from '../http/health.ts';
@@ -99,7 +100,7 @@ export function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
       const tenant = who.tenant ?? body.tenant;
       if (body.tenant !== undefined && body.tenant !== tenant)
         throw new Refusal('wrong-tenant', 'a token can only be for your own tenant', { help: 'Leave `tenant` out.' });
-      const { hash: _, ...made } = await tokens.add({ ...body, tenant }, who.name);
+      const { hash: _hash, ...made } = await tokens.add({ ...body, tenant }, who.name);
       return json(shownToken({ ...made, usedAt: null }), 201);
     },
   );
@@ -120,9 +121,7 @@ export function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
   );
 }
 
-function shownToken<Token extends { createdAt: number; expiresAt: number | null; usedAt: number | null }>(
-  token: Token,
-): object {
+function shownToken(token: ListedToken & { readonly token?: string }): object {
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
   return { ...token, createdAt: iso(token.createdAt), expiresAt: iso(token.expiresAt), usedAt: iso(token.usedAt) };
 }

@@ -65,6 +65,11 @@ export function runRoutes(app: App, services: Services): void {
 }
 
 function readingRoutes(app: App, services: Services): void {
+  listRoutes(app, services);
+  reportRoutes(app, services);
+}
+
+function listRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
@@ -84,23 +89,6 @@ function readingRoutes(app: App, services: Services): void {
       };
       const { items, next } = await view.list({ ...present(filter), limit: query.limit });
       return json({ items: items.map(rowOf), next });
-    },
-  );
-  addRoute(
-    app,
-    services,
-    {
-      ...{ method: 'get', path: '/v1/runs/{run}', summary: 'The report on a run.', access: 'viewer', params: RunId },
-      query: z.object({
-        wait: z.coerce.number().min(0).max(60).default(0).describe('Seconds to wait until it has ended or asks.'),
-      }),
-      ...{ answers: { 200: Report }, errors: ['run-not-found', 'chain-broken'] },
-    },
-    async ({ params: { run }, query: { wait }, who, context }) => {
-      const view = await services.view(who);
-      if (wait > 0) await untilSettled(view.wait(run), wait, [services.stopping, context.req.raw.signal]);
-      const report = await view.get(run);
-      return json(who.content ? report : redactedReport(report));
     },
   );
   addRoute(
@@ -129,6 +117,26 @@ function readingRoutes(app: App, services: Services): void {
         ...present({ cursor: query.cursor }),
       });
       return json({ items: items.map(rowOf), next });
+    },
+  );
+}
+
+function reportRoutes(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'get', path: '/v1/runs/{run}', summary: 'The report on a run.', access: 'viewer', params: RunId },
+      query: z.object({
+        wait: z.coerce.number().min(0).max(60).default(0).describe('Seconds to wait until it has ended or asks.'),
+      }),
+      ...{ answers: { 200: Report }, errors: ['run-not-found', 'chain-broken'] },
+    },
+    async ({ params: { run }, query: { wait }, who, context }) => {
+      const view = await services.view(who);
+      if (wait > 0) await untilSettled(view.wait(run), wait, [services.stopping, context.req.raw.signal]);
+      const report = await view.get(run);
+      return json(who.content ? report : redactedReport(report));
     },
   );
   addRoute(
@@ -210,6 +218,11 @@ function eventRoutes(app: App, services: Services): void {
 }
 
 function inspectingRoutes(app: App, services: Services): void {
+  callRoutes(app, services);
+  auditRoutes(app, services);
+}
+
+function callRoutes(app: App, services: Services): void {
   const view = services.view.bind(services);
   addRoute(
     app,
@@ -238,6 +251,10 @@ function inspectingRoutes(app: App, services: Services): void {
       return json(differences(await own.read(run), await own.read(other), who.content));
     },
   );
+}
+
+function auditRoutes(app: App, services: Services): void {
+  const view = services.view.bind(services);
   addRoute(
     app,
     services,
@@ -306,9 +323,15 @@ const Fork = z
   .strict()
   .openapi('Fork');
 
+const acting = { access: 'operator', params: RunId } as const;
+const errors = ['run-not-found', 'run-ended', 'scripted-run', 'lease-lost'];
+
 function actingRoutes(app: App, services: Services): void {
-  const acting = { access: 'operator', params: RunId } as const;
-  const errors = ['run-not-found', 'run-ended', 'scripted-run', 'lease-lost'];
+  goingRoutes(app, services);
+  sendingRoutes(app, services);
+}
+
+function goingRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
@@ -341,6 +364,9 @@ function actingRoutes(app: App, services: Services): void {
       return json({ run }, 202);
     },
   );
+}
+
+function sendingRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
@@ -373,7 +399,7 @@ function actingRoutes(app: App, services: Services): void {
     },
     async ({ params: { run }, body, who }) => {
       const view = await services.viewOf(who, run);
-      const { id } = await view.fork(run, body as Parameters<typeof view.fork>[1]);
+      const { id } = await view.fork(run, body);
       return json({ run: id }, 201, { location: `/v1/runs/${encodeURIComponent(id)}` });
     },
   );
