@@ -20,7 +20,7 @@ flow:
     - { id: gate, type: approval, message: "Refund {{sort.output.amount}}?", routes: [{ when: "approvals.gate == 'approve'", to: pay }, { to: end }] }
     - { id: pay, type: tool, tool: payments.refund, params: { amount: "{{sort.output.amount}}" } }
 `;
-export const SCRIPT = `
+const SCRIPT = `
 agents:
   triage: ['{"amount": 20}']
 tools:

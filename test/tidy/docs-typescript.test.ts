@@ -173,9 +173,10 @@ function exportsOf(library: keyof typeof LIBRARY): readonly string[] {
   const text = read(LIBRARY[library]);
   // The package is the library and more.
   const whole = text.includes("export * from '@sluice-internal/library'") ? read('packages/library/src/index.ts') : '';
-  return [...`${text}\n${whole}`.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+  const names = [...`${text}\n${whole}`.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
     names.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()])),
   );
+  return [...new Set(names)];
 }
 
 function folder(): string {

@@ -47,7 +47,7 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-export const DEFAULT_PORT = 4747;
+const DEFAULT_PORT = 4747;
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '::1', '[::1]']);
 const HEADERS_MS = 10_000;
 const BODY_MS = 30_000;

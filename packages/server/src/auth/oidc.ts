@@ -116,7 +116,12 @@ export class Oidc {
   #refusal(why: string, cause?: unknown): SluiceError {
     const { issuer } = this.#options;
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-    return new SluiceError('bad-issuer', `the OIDC issuer \`${issuer}\` ${why}`, `Open ${url} in a browser.`, cause);
+    return new SluiceError(
+      'bad-issuer',
+      `the OIDC issuer \`${issuer}\` ${why}`,
+      `Open \`${url}\` in a browser.`,
+      cause,
+    );
   }
 
   #discovered(): Promise<Known> {

@@ -119,7 +119,7 @@ export async function readJson(request: Request, { bodyBytes, depth }: BodyLimit
   return value;
 }
 
-export async function readBytes(request: Request, max: number): Promise<Uint8Array<ArrayBuffer>> {
+async function readBytes(request: Request, max: number): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = (): Refusal =>
     new Refusal('body-too-large', `the body has more than ${max} bytes`, { help: 'Send large files as attachments.' });
   if (Number(request.headers.get('content-length') ?? 0) > max) throw tooLarge();

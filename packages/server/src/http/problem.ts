@@ -2,7 +2,7 @@
 import { SluiceError } from '@sluice-internal/engine/ports';
 import { ZodError } from 'zod';
 
-export const PROBLEM_TYPE = 'application/problem+json';
+const PROBLEM_TYPE = 'application/problem+json';
 
 /** The status of each error that a request can cause. Other codes are 500. */
 export const STATUS: { readonly [code: string]: number } = {

@@ -20,7 +20,7 @@ export interface SseOptions {
 const RETRY_MS = 1000;
 const HEARTBEAT_MS = 15_000;
 
-export const SSE_HEADERS = {
+const SSE_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
@@ -79,7 +79,7 @@ export function sseResponse(
   return new Response(stream, { headers: SSE_HEADERS });
 }
 
-export function frame({ id, event, data }: SentEvent): string {
+function frame({ id, event, data }: SentEvent): string {
   const head = id === undefined ? '' : `id: ${id}\n`;
   return event === undefined ? `${head}\n` : `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

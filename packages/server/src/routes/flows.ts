@@ -154,7 +154,7 @@ const CheckBody = z
 const Started = z.object({ run: z.string(), url: z.string(), report: Json.optional() }).openapi('Started');
 
 /** The version with this hash, or the latest. Runs know the hash of their version. */
-export function demandFlow({ folder }: Services, id: string, hash?: string): Served {
+function demandFlow({ folder }: Services, id: string, hash?: string): Served {
   const served = folder.get(id, hash);
   if (served !== undefined) return served;
   const which = hash === undefined ? `there is no flow \`${id}\`` : `this server has no version ${hash} of \`${id}\``;
