@@ -63,7 +63,7 @@ describe('an installation', () => {
   test('has few packages and is small', () => {
     expect(folders.toSorted()).toEqual(['node_modules/@pydantic/genai-prices', 'node_modules/zod']);
     expect(megabytes).toBeLessThan(11);
-    expect(bundled() / 1_000_000).toBeLessThan(5);
+    expect(bundled() / 1_000_000).toBeLessThan(5.5);
   });
 
   test('the guide gives its figures', () => {

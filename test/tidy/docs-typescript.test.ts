@@ -152,8 +152,23 @@ function runnable(text: string): string {
 }
 
 function moduleOf(page: string, text: string): string {
+  if (page === 'docs/reference/client.md') return asClientExample(text);
   if (page.startsWith('docs/reference/')) return asExample(text);
   return page.startsWith('docs/errors/') ? asFragment(text) : text;
+}
+
+/** The example of an export of the client has a client and a run of it. */
+function asClientExample(text: string): string {
+  const own = exportsOf('sluice/client').filter((name) => name !== 'connect');
+  return `import { connect, ${own.join(', ')} } from 'sluice/client';
+import type { Client } from 'sluice/client';
+declare const sluice: Client;
+declare const run: Run<{ paid: number }>;
+declare function show(...shown: unknown[]): void;
+export async function example() {
+${text}}
+export const used = [connect, sluice, run, show, ${own.filter((name) => /Error$/.test(name)).join(', ')}];
+`;
 }
 
 /** The example of an export may use every other export, and the definitions of `reference-given.txt`. */

@@ -56,7 +56,12 @@ export class RunFailedError extends SluiceError {
   }
 }
 
-/** The report on a run. Other fields are those of `sluice show --json`. */
+/**
+ * The report on a run. Other fields are those of `sluice show --json`.
+ * @example
+ * const report: Report<{ paid: number }> = await run.report();
+ * show(report.state, report.path);
+ */
 export interface Report<Output = unknown> {
   readonly run: string;
   readonly flow: string;

@@ -1,6 +1,11 @@
 /** Requests to a server, with the token of the caller. Nothing but `fetch` is used, so the client runs wherever it exists. */
 import { SluiceError, errorOf } from './errors.ts';
 
+/**
+ * Options of `connect`.
+ * @example
+ * const options: ConnectOptions = { token: async () => 'slk_…' };
+ */
 export interface ConnectOptions {
   /** The token, or a function that gives the current one. A page of the server itself has a cookie and needs none. */
   readonly token?: string | (() => string | Promise<string>);

@@ -79,9 +79,10 @@ export interface Client {
 /**
  * Connects to a server. No request is made yet.
  * @example
- * const sluice = connect('http://127.0.0.1:4747', { token: process.env.SLUICE_TOKEN ?? '' });
- * const run = await sluice.flow<typeof refunds>('refunds').start({ message: 'money back' }, { key: 'order-1042' });
+ * const sluice = connect('http://127.0.0.1:4747', { token: 'slk_…' });
+ * const run = await sluice.flow('refunds').start({ message: 'money back' }, { key: 'order-1042' });
  * const { output } = await run.result();
+ * show(output);
  */
 export function connect(url: string, options: ConnectOptions = {}): Client {
   const http = new Http(url, options);

@@ -1,7 +1,11 @@
 /** Open questions of runs. */
 import type { Http } from './http.ts';
 
-/** A question with everything that a person needs to decide. `packet` is as in `sluice approvals --json`. */
+/**
+ * A question with everything that a person needs to decide. `packet` is as in `sluice approvals --json`.
+ * @example
+ * for await (const question of sluice.questions({ for: 'me' })) show((question satisfies Question).message);
+ */
 export interface Question {
   readonly id: string;
   readonly run: string;
@@ -17,6 +21,12 @@ export interface Question {
   readonly mayAnswer: boolean;
 }
 
+/**
+ * What an answer did.
+ * @example
+ * const answered: Answered = await (await sluice.question('a_r_1.0.1')).answer('approve');
+ * show(answered.missing);
+ */
 export interface Answered {
   /** `answered`, or `open` while more people must agree. */
   readonly state: 'answered' | 'open';
@@ -24,6 +34,11 @@ export interface Answered {
   readonly missing: number;
 }
 
+/**
+ * Options of an answer.
+ * @example
+ * const options: AnswerOptions = { text: 'The parcel is lost.', edit: { amount: 10 } };
+ */
 export interface AnswerOptions {
   readonly text?: string;
   /** Replaces the proposed data. */
@@ -33,6 +48,12 @@ export interface AnswerOptions {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * An open question that can be answered.
+ * @example
+ * const question: AskedQuestion = await sluice.question('a_r_1.0.1');
+ * await question.answer('reject', { text: 'The order is too old.' });
+ */
 export interface AskedQuestion extends Question {
   /** Answers what was read: an answer to a question that has changed since is refused with `stale-payload`. */
   answer(choice: string, options?: AnswerOptions): Promise<Answered>;

@@ -5,6 +5,11 @@ import type { Http } from './http.ts';
 import { received } from './sse.ts';
 import type { Question } from './question.ts';
 
+/**
+ * Options of `run.events`.
+ * @example
+ * const options: EventsOptions = { after: '12.0', text: true, signal: AbortSignal.timeout(5_000) };
+ */
 export interface EventsOptions {
   /** Only later events: the `id` of an earlier event. */
   readonly after?: string;
@@ -13,7 +18,11 @@ export interface EventsOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A piece of a reply while it is generated. `from` is its place in the reply. */
+/**
+ * A piece of a reply while it is generated. `from` is its place in the reply.
+ * @example
+ * for await (const event of run.events({ text: true })) if (event.type === 'model.text') show((event satisfies TextEvent).text);
+ */
 export interface TextEvent {
   readonly type: 'model.text';
   readonly run: string;
@@ -22,7 +31,12 @@ export interface TextEvent {
   readonly text: string;
 }
 
-/** An event of a run: as in the library, or streamed text. */
+/**
+ * An event of a run: as in the library, or streamed text.
+ * @example
+ * const seen: ClientEvent[] = [];
+ * for await (const event of run.events()) seen.push(event);
+ */
 export type ClientEvent =
   | Exclude<RunEvent, { readonly type: 'model.text' | 'model.reasoning' | 'model.arguments' }>
   | TextEvent;
@@ -34,6 +48,13 @@ interface Aborts {
 /** How long the server may wait with an answer, in seconds. */
 const WAIT_S = 30;
 
+/**
+ * The handle of a run on a server.
+ * @example
+ * const paid: Run<{ paid: number }> = sluice.run('r_1');
+ * const { output } = await paid.result();
+ * show(output.paid);
+ */
 export class Run<Output = unknown> {
   readonly id: string;
   readonly #http: Http;

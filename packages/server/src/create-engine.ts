@@ -19,7 +19,8 @@ export interface Identity {
 /**
  * Options of `engine.fetch`.
  * @example
- * const options: FetchOptions = { prefix: '/agents', identify: async (request) => userOf(request), hostNames: ['app.example.com'] };
+ * const shop = { tenant: 'shop', person: null, access: ['operator'], proof: null } as const;
+ * const options: FetchOptions = { prefix: '/agents', identify: () => shop, hostNames: ['app.example.com'] };
  */
 export interface FetchOptions {
   /** Null refuses the request with 401. When it throws, the answer is 500, and nothing runs. */
@@ -41,7 +42,8 @@ export interface Engine extends LibraryEngine {
   /**
    * The routes of `sluice serve` for a server of the program itself. The flows are those of the option `flows`.
    * @example
-   * app.all('/agents/*', (context) => engine.fetch(context.req.raw, { prefix: '/agents', identify }));
+   * const shop = { tenant: 'shop', person: null, access: ['operator'], proof: null } as const;
+   * const handle = (request: Request) => engine.fetch(request, { identify: () => shop });
    */
   fetch(request: Request, options: FetchOptions): Promise<Response>;
 }
