@@ -10,23 +10,21 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'kernel/core': ['kernel/expr', 'kernel/ir'],
 
   wire: ['kernel'],
+  controls: ['kernel'],
 
   'compile/source': ['kernel'],
   'compile/expressions': ['kernel', 'compile/source'],
   'compile/document': ['kernel', 'compile/source', 'compile/expressions'],
   'compile/graph': ['kernel'],
-  'compile/lower': ['kernel', 'compile/source', 'compile/expressions', 'compile/document', 'compile/graph'],
-  'compile/prove': [
-    'kernel',
-    'compile/source',
-    'compile/expressions',
-    'compile/document',
-    'compile/graph',
-    'compile/lower',
+  'compile/lower': [
+    ...['kernel', 'controls', 'compile/source', 'compile/expressions'],
+    ...['compile/document', 'compile/graph'],
   ],
+  'compile/prove': ['kernel', 'compile/source', 'compile/document', 'compile/graph', 'compile/lower'],
   'compile/picture': ['compile/graph'],
   'compile/rules': [
     'kernel',
+    'controls',
     'compile/source',
     'compile/expressions',
     'compile/document',
@@ -71,7 +69,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'guard/text': ['kernel'],
   'guard/evidence': ['kernel', 'engine/ports', 'platform'],
   'guard/values': ['kernel', 'engine/ports', 'guard/text'],
-  'guard/policy': ['kernel', 'engine/ports', 'platform', 'pii', 'guard/text', 'guard/values'],
+  'guard/policy': ['kernel', 'controls', 'engine/ports', 'platform', 'pii', 'guard/text', 'guard/values'],
 
   'library/host': [
     ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite'],
@@ -117,4 +115,4 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
 };
 
 /** Compiled without the types of Node and of the browser: no clock, no socket, no file. */
-export const PURE: readonly string[] = ['kernel', 'wire', 'compile', 'notations'];
+export const PURE: readonly string[] = ['kernel', 'wire', 'controls', 'compile', 'notations'];

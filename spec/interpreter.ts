@@ -1,7 +1,8 @@
 /**
  * What a flow means, told as directly as possible: one recursive walk, no events, no journal, no time. The engine must
  * agree with it on random flows (test/differential). It shares types, names, codes, prices and the evaluator of
- * expressions with the engine, and no rule. The whole definition is this file and `values.ts`.
+ * expressions with the engine, and no rule. The whole definition is this file,
+ * `controls.ts`, `forks.ts` and `values.ts`.
  *
  * A thread is a branch and has a path for a name: `0`, then `0:2.1` for branch 1 of the fork that was the root's act 2.
  * Threads are walked one after the other. Where a flow leaves open which branches end before a join, the world says so.
@@ -9,7 +10,6 @@
 import { costOf, isMeasured, measuredAmount, priceIn } from '@sluice-internal/kernel/ir';
 import type {
   Amounts,
-  Command,
   CompiledFlow,
   Dimension,
   DoNode,
@@ -20,7 +20,6 @@ import type {
   Meter,
   Node,
   NodeId,
-  Outcome,
   Settled,
   Slots,
 } from '@sluice-internal/kernel/ir';
@@ -28,7 +27,10 @@ import { nameOf } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
 import canonicalize from 'canonicalize';
 import { addsEffects } from '../packages/kernel/src/core/failure.ts';
-import type { Done } from './values.ts';
+import { Checks, failed } from './controls.ts';
+import { branchesOf, isSpent, verdict } from './forks.ts';
+import type { Ended } from './forks.ts';
+import type { Asked, Done } from './values.ts';
 import {
   callerOf,
   evaluate,
@@ -50,8 +52,6 @@ export function interpret(flow: CompiledFlow, input: Json, world: World): Meanin
   return { ...ended, ...review, ...walk };
 }
 
-/** One attempt of one effect. Retries keep the key. */
-export type Asked = Pick<Command, 'key' | 'attempt' | 'kind' | 'name' | 'node' | 'input'> & { readonly thread: string };
 export interface World {
   /** A pure function of what is asked; null when no answer ever comes. */
   answer(asked: Asked): Settled | null;
@@ -60,7 +60,6 @@ export interface World {
   validate(schema: Json, value: Json): string | null;
   countTokens(text: string): number;
 }
-type Ended = Outcome & { readonly slots: Slots };
 export type Meaning = Ended & Pick<Walk, 'spent' | 'raised' | 'asked' | 'dropped' | 'illegal'>;
 interface Undone {
   readonly node: NodeId;
@@ -171,13 +170,18 @@ class Walk {
   #do(thread: Thread, at: NodeId, node: DoNode): NodeId {
     const { effect, retry } = node;
     const name = nameOf(node);
+    const { controls } = node;
+    if (controls !== undefined) {
+      const around = { ask: (asked: Asked) => this.#ask(asked), test: () => this.#test(thread, at, node) };
+      const refused = this.#unfit(thread, node) ?? new Checks(around, thread, at, node, controls).walk();
+      if (refused !== null) return refused;
+    }
     const input = fields(effect.input, thread.slots);
     // How to undo it is fixed before it is asked for.
-    const undoInput = node.undo?.input;
-    const args = undoInput === undefined ? (input['args'] ?? {}) : fields(undoInput, { ...thread.slots, input });
+    const args = undoArgs(node, input, thread.slots);
     const undo = { node: at, name: node.undo?.tool ?? '', args, result: null as Json };
-    if (node.takes !== undefined && this.#world.validate(node.takes, input['args'] ?? null) !== null)
-      return failed(thread, node, problem(node, semantic('ArgumentError')));
+    const unfit = this.#unfit(thread, node);
+    if (unfit !== null) return unfit;
     const call: Done = {
       name,
       print: `${name} ${canonicalize(spelling(input))}`,
@@ -224,6 +228,20 @@ class Walk {
       if ((!again && target === undefined) || this.#over({ ...thread }, at, need) !== undefined)
         return failed(thread, node, error);
     }
+  }
+
+  #unfit(thread: Thread, node: DoNode): NodeId | null {
+    const input = fields(node.effect.input, thread.slots);
+    undoArgs(node, input, thread.slots);
+    if (node.takes === undefined || this.#world.validate(node.takes, input['args'] ?? null) === null) return null;
+    return failed(thread, node, problem(node, semantic('ArgumentError')));
+  }
+
+  /** Where a call goes that does not fit. It has not been here. */
+  #test(thread: Thread, at: NodeId, node: DoNode): NodeId | null {
+    const over = this.#over(thread, at, node.effect.reserve);
+    if (over !== undefined) this.#spend(node, { visits: -1, steps: -1 });
+    return over ?? null;
   }
 
   #ask(asked: Asked): Settled | null {
@@ -335,6 +353,10 @@ class Walk {
   }
 }
 
+function undoArgs({ undo }: DoNode, input: Slots, slots: Slots): Json {
+  return undo?.input === undefined ? (input['args'] ?? {}) : fields(undo.input, { ...slots, input });
+}
+
 type Needed = { readonly [unit in Meter['unit']]?: number };
 const VISIT: Needed = { visits: 1, steps: 1 };
 const LATE = { class: 'timeout', type: 'TimeoutError', message: '' } as const;
@@ -360,31 +382,4 @@ function silence(node: DoNode): Settled {
   if (effect.kind !== 'ask')
     return { ok: false, error: { ...LATE, message: `\`${nameOf(node)}\` did not answer in time` } };
   return { ok: true, value: { choice: effect.onExpiry, by: 'clock', expired: true } };
-}
-
-function failed(thread: Thread, ways: Pick<DoNode, 'failed' | 'fail'>, error: ErrorRecord): NodeId {
-  thread.slots = { ...thread.slots, error: { ...error } };
-  return ways.failed.find(({ when }) => holds(when, thread.slots))?.to ?? ways.fail;
-}
-
-function verdict({ over, need, eager }: ForkNode, outcomes: readonly (Ended | null)[]): 'met' | 'short' | null {
-  const left = outcomes.filter((each) => each === null).length;
-  const ok = outcomes.filter((each) => each?.state === 'completed').length;
-  const enough = need === 'all' ? outcomes.length : need;
-  if (ok >= enough && (need !== 'all' || left === 0)) return 'met';
-  const spent = outcomes.some(isSpent);
-  return left === 0 || (spent && 'each' in over) || (eager && !spent && ok + left < enough) ? 'short' : null;
-}
-
-/** True for a branch that a budget stopped. The calls of the others end. */
-function isSpent(ended: Ended | null): boolean {
-  return ended?.error?.type === 'BudgetError';
-}
-
-function branchesOf({ over }: ForkNode, slots: Slots): readonly { name: string; to: NodeId; adds?: Slots }[] {
-  if ('heads' in over) return over.heads.filter(({ when = 'true' }) => holds(when, slots));
-  const items = evaluate(over.each, slots);
-  if (!Array.isArray(items)) throw new Error('not a list');
-  const adds = (item: Json, index: number): Slots => ({ [over.as]: item, [`${over.as}_index`]: index });
-  return items.map((item: Json, index) => ({ name: String(index), to: over.head, adds: adds(item, index) }));
 }

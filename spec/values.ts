@@ -4,6 +4,7 @@ import { codeOfFailure } from '../packages/kernel/src/ir/codes.ts';
 import { compileExpr, pathOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type {
+  Command,
   ErrorRecord,
   Expr,
   Failure,
@@ -161,3 +162,6 @@ function orElse<T>(attempt: () => T, otherwise: T): T {
     return otherwise;
   }
 }
+
+/** One attempt of one effect. Retries keep the key. */
+export type Asked = Pick<Command, 'key' | 'attempt' | 'kind' | 'name' | 'node' | 'input'> & { readonly thread: string };

@@ -118,7 +118,7 @@ class Draft {
     );
     const input = { args: `{${fields.join(', ')}}` };
     const undo = chance.flip(0.4)
-      ? { undo: { tool: 'revert', input: { at: `'${id}'`, acc: 'acc' }, timeoutMs: LONG_MS } }
+      ? { undo: { tool: 'revert', input: { at: `'${id}'`, acc: 'acc' }, timeoutMs: LONG_MS, recalls: RECALLS } }
       : {};
     const writes = [{ slot: 'acc', mode: 'set' as const, value: 'it.acc' }];
     return this.#do(id, {

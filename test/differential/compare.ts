@@ -1,9 +1,11 @@
 /** Compares a run of the engine with the meaning that the reference interpreter gives to the same flow in the same world. */
 import { expect } from 'vitest';
 import { digest } from '@sluice-internal/kernel/core';
+import { RETRY_CHECK } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { pure } from '@sluice-internal/engine/ports';
-import type { Asked as Meant, Meaning } from '../../spec/interpreter.ts';
+import type { Meaning } from '../../spec/interpreter.ts';
+import type { Asked as Meant } from '../../spec/values.ts';
 import { askedBy } from './engine.ts';
 import type { Asked, Ran } from './engine.ts';
 import type { RandomWorld } from './world.ts';
@@ -59,7 +61,7 @@ export function compare(
     }),
     ...(counted ? plain({ spent: meaning.spent, raised: meaning.raised, usage }) : {}),
     asked: order(meant.map(bare)),
-    inputs: inputsOf(meant.filter(({ kind }) => kind !== 'ask' && kind !== 'wait')),
+    inputs: inputsOf(meant.filter(isPerformed)),
     prints: printsOf(
       meant
         .filter(({ key, attempt }) => attempt === 1 && !isUndo(key))
@@ -77,6 +79,11 @@ function errorOf({ state, error, slots }: Meaning): unknown {
 function plain(value: unknown): object {
   const strip = (key: string, each: unknown): unknown => (key === 'message' || each === 0 ? undefined : each);
   return JSON.parse(JSON.stringify(value, strip)) as object;
+}
+
+/** The engine itself answers questions, waits, and the count of a repeated attempt. */
+function isPerformed({ kind, name }: Meant): boolean {
+  return kind !== 'ask' && kind !== 'wait' && name !== RETRY_CHECK;
 }
 
 function bare({ thread, key, attempt, name, node }: Meant): Asked {

@@ -22,7 +22,7 @@ const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const numRuns = Number(process.env['SLUICE_RUNS'] ?? 300);
 
 test(
-  `L2, L3, L4, L5, L6: the engine agrees with the reference interpreter, seed ${seed}`,
+  `L2, L3, L4, L5, L6, L13: the engine agrees with the reference interpreter, seed ${seed}`,
   { timeout: 30_000 + numRuns * 100 },
   async () => {
     console.log(`differential: seed ${seed}, ${numRuns} flows`);
@@ -37,6 +37,10 @@ test(
       onBudget: 0,
       raised: 0,
       unfit: 0,
+      judged: 0,
+      refused: 0,
+      approved: 0,
+      waited: 0,
     };
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
@@ -49,6 +53,11 @@ test(
         seen.undone += count('undo.requested');
         seen.raised += count('meter.raised');
         seen.onBudget += ran.events.filter((event) => event.type === 'meter.tripped' && event.noted === true).length;
+        const verdicts = ran.events.flatMap((event) => (event.type === 'call.judged' ? [event] : []));
+        seen.judged += verdicts.length;
+        seen.refused += verdicts.filter((event) => 'refusal' in event).length;
+        seen.approved += verdicts.filter((event) => 'walk' in event && event.walk?.approved !== undefined).length;
+        seen.waited += verdicts.filter((event) => event.controls.some(([, verdict]) => verdict === 'wait')).length;
         seen.unfit += ran.events.filter(
           (event) => event.type === 'expression.failed' && event.error.type === 'ArgumentError',
         ).length;

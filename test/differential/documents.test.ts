@@ -217,7 +217,7 @@ const AFTER_EMPTY_MAP: DocumentPlan = {
   ],
   sequential: true,
   maxIterations: 0,
-  world: 1908142069,
+  world: 3,
 };
 
 const KINDS = [

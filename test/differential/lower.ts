@@ -5,10 +5,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { WaitEffect } from '../../packages/kernel/src/ir/nodes.ts';
-import type { CompiledFlow, Input, Meter, Node, NodeId } from '@sluice-internal/kernel/ir';
+import type { Asking, CompiledFlow, Control, Controls, Input, Meter, Node, NodeId } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { METERS } from './plan.ts';
-import type { Block, CallPlan, ForkPlan, Plan, Stmt } from './plan.ts';
+import type { Block, CallPlan, ControlPlan, ForkPlan, Plan, Stmt } from './plan.ts';
 
 const AGENT = {
   model: 'm',
@@ -157,7 +157,8 @@ class Lowering {
 
   #call(plan: CallPlan, next: NodeId, together: boolean): NodeId {
     const { kind, name, reserve } = plan;
-    const input = { x: plan.input, a: 'a', ...(plan.takes ? { args: plan.input } : {}) };
+    const isControlled = kind === 'tool' && plan.controls.length > 0;
+    const input = { x: plan.input, a: 'a', ...(plan.takes || isControlled ? { args: plan.input } : {}) };
     const calls = {
       ...(kind === 'model' ? { modelCalls: 1, outputTokens: reserve } : {}),
       ...(kind === 'tool' ? { toolCalls: 1, sideEffects: reserve } : {}),
@@ -212,6 +213,7 @@ class Lowering {
       ...(plan.undo && kind === 'tool'
         ? { undo: { tool: 'undo_p', input: { of: 'input.x', a: 'a' }, timeoutMs: 500 } }
         : {}),
+      ...(isControlled ? { controls: controlsOf(plan.controls, next) } : {}),
       // Faults that change nothing but time must not use up the calls after crashes.
       recalls: 100,
       ...(plan.takes ? { takes: { type: ['object', 'number'] } as Json } : {}),
@@ -270,4 +272,57 @@ class Lowering {
 function waitEffect(name: 'p' | 'q', x: string): WaitEffect {
   const input: Input = name === 'p' ? { for: '0.5' } : { signal: '"s"', x };
   return { kind: 'wait', about: name, input, reserve: {} };
+}
+
+const REFUSED = { type: 'RefusedError', class: 'policy', code: 'PERMISSION_DENIED' } as const;
+
+/** What a question about a call, or about its refusal, is. The choice `yes` lets the call pass, or tells the agent. */
+function asking(about: string, way: 'pass' | 'tell'): Asking {
+  return {
+    ask: {
+      kind: 'ask',
+      about,
+      choices: [{ name: 'yes' }, { name: 'no' }],
+      onExpiry: 'no',
+      code: 'CONFIRM_REQUIRED',
+      askedBy: 'flow',
+      input: { message: 'text("sure? ", _walk.doubt, _walk.reason)', verdict: '_walk.verdict' },
+      reserve: {},
+    },
+    timeoutMs: 1000,
+    into: 'c',
+    ways: { yes: way },
+    told: { step: 'answer', tag: 'ANSWER', reason: 'text(_walk.answer.choice, _walk.reason)' },
+    error: { ...REFUSED, type: 'StoppedError' },
+  };
+}
+
+function controlsOf(plans: readonly ControlPlan[], refused: NodeId): Controls {
+  const walk = plans.map((plan, index): Control => {
+    const { how, when, onRefuse, instead, asks, volatile, waits } = plan;
+    const control = `c${index}`;
+    const words = {
+      tag: 'NO',
+      error: REFUSED,
+      reason: 'text("because ", _walk.reason)',
+      ...(onRefuse === 'ask' ? { question: asking(`why ${control}`, 'tell') } : {}),
+      ...(instead === null ? {} : { instead: [{ when: instead, onRefuse: 'fail' as const }] }),
+    };
+    const common = { control, onRefuse, ...(volatile ? { volatile: true as const } : {}) };
+    switch (how) {
+      case 'expr':
+        return { ...common, how, with: { ...words, cases: [{ when, reason: '"it says so"' }] } };
+      case 'meter':
+        return { ...common, how, with: words };
+      case 'check':
+        return {
+          ...common,
+          how,
+          with: { ...words, check: 'p', input: { b: 'b' }, waits, ...(asks ? { asks: true as const } : {}) },
+        };
+      case 'ask':
+        return { ...common, how, with: { ...words, ...asking(control, 'pass'), when, edits: 1 } };
+    }
+  });
+  return { walk, args: ['b'], refused };
 }

@@ -38,6 +38,17 @@ export interface CallPlan {
   readonly reserve: number;
   readonly least: number;
   readonly onFail: 'fail' | 'go on' | 'some';
+  /** Of a tool call. */
+  readonly controls: readonly ControlPlan[];
+}
+export interface ControlPlan {
+  readonly how: 'expr' | 'check' | 'ask' | 'meter';
+  readonly when: string;
+  readonly onRefuse: 'tell' | 'ask' | 'fail';
+  readonly instead: string | null;
+  readonly asks: boolean;
+  readonly volatile: boolean;
+  readonly waits: number;
 }
 export interface ForkPlan {
   readonly is: 'fork';
@@ -149,6 +160,18 @@ const accept: fc.Arbitrary<string | null> = fc.option(
     freq: 3,
   },
 );
+const controlPlan: fc.Arbitrary<ControlPlan> = fc.record({
+  how: fc.constantFrom('expr', 'check', 'check', 'ask', 'ask', 'meter'),
+  when: fc.oneof(
+    { weight: 1, arbitrary: guard },
+    { weight: 2, arbitrary: fc.constantFrom('true', 'false', '_walk.approved') },
+  ),
+  onRefuse: fc.constantFrom('tell', 'ask', 'fail'),
+  instead: fc.option(guard, { freq: 3 }),
+  asks: fc.boolean(),
+  volatile: fc.boolean(),
+  waits: fc.constantFrom(0, 2),
+});
 const callPlan: fc.Arbitrary<Stmt> = fc.record({
   is: fc.constant('call' as const),
   kind: fc.constantFrom('model', 'model', 'tool', 'tool', 'tool', 'check', 'ask', 'wait'),
@@ -172,6 +195,7 @@ const callPlan: fc.Arbitrary<Stmt> = fc.record({
   reserve: fc.nat(3),
   least: fc.constantFrom(0, 0, 0, 0, 1, 2),
   onFail: fc.constantFrom('fail', 'go on', 'go on', 'go on', 'go on', 'some'),
+  controls: fc.oneof(fc.constant([]), fc.array(controlPlan, { maxLength: 4, size: 'max' })),
 });
 const stop: fc.Arbitrary<Stmt> = fc.record({
   is: fc.constant('stop' as const),

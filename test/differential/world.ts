@@ -1,6 +1,7 @@
 /** One world for both sides: what is asked decides what is answered, whoever asks and whenever. */
 import { createHash } from 'node:crypto';
 import { digest } from '@sluice-internal/kernel/core';
+import { CONTROLS_CHECK } from '@sluice-internal/kernel/ir';
 import type { Answer, CompiledFlow, Settled } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { pure } from '@sluice-internal/engine/ports';
@@ -73,6 +74,7 @@ export function createWorld(seed: number, flow: CompiledFlow, options: { readonl
         // An engine marks the answers of a script.
         return { ok: true, value: { choice: said.choice, by: said.by, proof: { via: 'script' } } } satisfies Settled;
       }
+      if (name === CONTROLS_CHECK) return judged(draw(`${key} ${digest(input, pure.hash)}`), input);
       if (kind === 'wait') {
         const data = 'signal' in input ? sent(key) : undefined;
         return data === undefined ? null : ({ ok: true, value: { data, by: 'script' } } satisfies Settled);
@@ -100,6 +102,20 @@ export function createWorld(seed: number, flow: CompiledFlow, options: { readonl
       };
     },
   };
+}
+
+/** The verdicts of the checks of a call. Some checks change the arguments, and some cannot be performed. */
+function judged(next: (count: number) => number, { controls }: { readonly [field: string]: Json }): Settled {
+  if (next(12) === 0) return { ok: false, error: { class: 'rate_limit', type: 'WorldError', message: 'not now' } };
+  const verdicts: { [control: string]: Json } = {};
+  for (const { control } of controls as unknown as readonly { readonly control: string }[]) {
+    const luck = next(10);
+    if (luck < 5) verdicts[control] = { ok: true };
+    else if (luck < 7) verdicts[control] = { ok: false, reason: `not ${luck}` };
+    else if (luck < 9) verdicts[control] = { ok: false, reason: 'later', until: 1_000_000 + next(500) };
+    else verdicts[control] = { ok: false, reason: 'never', stop: 'NeverError' };
+  }
+  return { ok: true, value: { verdicts, ...(next(3) === 0 ? { args: { v: next(3) } } : {}) } };
 }
 
 function undone(next: (count: number) => number, holds: boolean): Settled {

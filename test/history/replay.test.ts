@@ -14,6 +14,10 @@ interface Frozen {
 const here = new URL('./', import.meta.url);
 const releases = readdirSync(here, { withFileTypes: true }).filter((entry) => entry.isDirectory());
 
+test('a release has journals', () => {
+  for (const { name } of releases) expect(readdirSync(new URL(`${name}/`, here))).not.toEqual([]);
+});
+
 describe.each(releases.map(({ name }) => name))('journals of release %s §modes/replay', (release) => {
   const folder = new URL(`${release}/`, here);
   test.each(readdirSync(folder))('L2: %s', async (file) => {

@@ -116,6 +116,35 @@ const ending = { node: optional(text), state, code, output: recorded, charge };
 const is = <T extends EventType>(type: T): fc.Arbitrary<T> => fc.constant(type);
 
 const breakerStatus = fc.constantFrom('closed' as const, 'open' as const, 'half_open' as const);
+const walk = fc.record(
+  {
+    at: fc.nat(),
+    asks: fc.constantFrom('itself' as const, 'refusal' as const),
+    refused: fc.record({ reason: text, verdict: values, instead: fc.nat() }, { requiredKeys: ['reason', 'verdict'] }),
+    doubt: text,
+    edits: fc.nat(),
+    approved: text,
+    again: fc.constant(true as const),
+    call: text,
+    until: fc.nat(),
+    waits: fc.nat(),
+  },
+  { requiredKeys: ['at'] },
+);
+const judgedBy = fc.oneof(
+  fc.tuple(text, fc.constantFrom('pass' as const, 'ask' as const)),
+  fc.tuple(text, fc.constantFrom('refuse' as const, 'wait' as const, 'stop' as const), text),
+);
+
+const judgedCall = {
+  type: is('call.judged'),
+  thread,
+  node: text,
+  of: optional(text),
+  controls: fc.array(judgedBy, { maxLength: 3 }),
+  writes: optional(fc.array(write, { maxLength: 2 })),
+};
+
 const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { type: type }>> } = {
   'run.repinned': fc.record({
     type: fc.constant('run.repinned' as const),
@@ -227,6 +256,16 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     share: fc.constantFrom(0.1, 0.15),
     burst: fc.nat(),
   }),
+  'call.judged': fc.oneof(
+    fc.record({ ...judgedCall, walk }),
+    fc.record({
+      ...judgedCall,
+      to: text,
+      refusal: fc.record({ control: text, step: text, tag: text, reason: text }),
+      charge,
+    }),
+    fc.record({ ...judgedCall, to: text, error, charge }),
+  ),
   'slots.written': fc.record({
     type: is('slots.written'),
     thread,
@@ -278,6 +317,7 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
       timed: charge,
       question: optional(question),
       undo: optional(undo),
+      control: optional(fc.nat()),
     })
     .map((event) => ({ ...event, thread: event.key.slice(0, event.key.indexOf('#')) })),
   'effect.settled': fc.record({ type: is('effect.settled'), key, attempt: fc.nat(9), result }),

@@ -196,7 +196,10 @@ export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): Co
     const asked =
       turn.state === null ? [] : [...turn.state.pending.values()].filter((each) => each.dropped !== undefined);
     return asked.reduce<RunState | null>(
-      (after, { key }) => feed(after, { type: 'dropped', key, sent: world.sent?.(key) ?? 'yes' }),
+      (after, { key }) =>
+        after?.pending.get(key)?.dropped === undefined
+          ? after
+          : feed(after, { type: 'dropped', key, sent: world.sent?.(key) ?? 'yes' }),
       turn.state,
     );
   };

@@ -38,9 +38,8 @@ describe('the labels', () => {
   test('intended: a proposal is judged, and by itself does nothing §grounding/intended', async () => {
     const driven = await run({ result: { saved: true } }, 'reject');
     expect(toolCall(driven)).toBeUndefined();
-    expect(
-      driven.read.events.some((event) => event.type === 'effect.requested' && event.name === 'policy:arguments'),
-    ).toBe(true);
+    const judged = driven.read.events.flatMap((event) => (event.type === 'call.judged' ? event.controls : []));
+    expect(judged).toContainEqual(['arguments', 'pass']);
     expect(observations(driven)).toMatchObject([{ ok: false, refused: 'approval' }]);
   });
 

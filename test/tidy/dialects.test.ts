@@ -21,6 +21,7 @@ const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; r
     words: ['loop', 'mapper'],
     because: 'the comprehension of the expression language, and its map macro',
   },
+  'packages/kernel/src/expr/cel-text.ts': { words: ['loop'], because: 'a reserved word of the expression language' },
   'packages/kernel/src/ir/dimensions.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'packages/kernel/src/ir/codes.ts': { words: ["'graph'"], because: 'the ends and routes of a document decided' },
   'packages/kernel/src/ir/protections.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },

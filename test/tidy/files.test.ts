@@ -21,6 +21,8 @@ describe('code files', () => {
 
   test.each([
     ['spec/interpreter.ts', 300],
+    ['spec/controls.ts', 220],
+    ['spec/forks.ts', 40],
     ['spec/values.ts', 150],
   ])(
     'that say what a flow means are short enough to be read at once: %s has fewer than %i lines of code',

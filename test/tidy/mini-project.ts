@@ -9,7 +9,8 @@ import { root } from './tree.ts';
 const PACKAGES: { readonly [name: string]: readonly string[] } = {
   kernel: [],
   wire: ['kernel'],
-  compile: ['kernel'],
+  controls: ['kernel'],
+  compile: ['kernel', 'controls'],
   notations: ['kernel', 'compile'],
   engine: ['kernel', 'wire'],
 };

@@ -7,13 +7,17 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type * as Ports from '@sluice-internal/engine/ports';
+import type * as Core from '@sluice-internal/kernel/core';
+import type { CompiledFlow } from '@sluice-internal/kernel/ir';
+import type * as Library from '@sluice-internal/library';
 import type * as Main from '../../packages/cli/src/main.ts';
 import { sluice } from '../../packages/cli/test/cli/in-process.ts';
 import { steadyFolder } from '../support/steady-folder.ts';
 import { linkModules } from './mini-project.ts';
 import { packageNames, read, root } from './tree.ts';
 
-const EXAMPLES = ['Add a node type', 'Add a team strategy', 'Add a budget dimension'] as const;
+const EXAMPLES = ['Add a node type', 'Add a team strategy', 'Add a control', 'Add a budget dimension'] as const;
 const dir = steadyFolder('sluice-examples');
 
 beforeAll(() => {
@@ -42,6 +46,7 @@ describe('files touched outside of the new file', () => {
   test.each([
     ['Add a node type', 1],
     ['Add a team strategy', 2],
+    ['Add a control', 1],
     ['Add a budget dimension', 1],
   ] as const)('%s: at most %i', (example, most) => {
     const { created, changed } = changesIn(example);
@@ -83,6 +88,32 @@ test('the strategy runs', { timeout: 60_000 }, async () => {
   expect(await run({ Orchestration }, script, 'go')).toMatchObject({ code: 'SUCCESS', path: ['Second', 'First'] });
   const { Selection: _, ...plain } = Orchestration;
   expect(await run({ Orchestration: plain }, script, 'go')).toMatchObject({ path: ['First', 'Second'] });
+});
+
+test('the control judges by the recorded time, also after an answer', { timeout: 60_000 }, async () => {
+  const from = async <Module>(path: string): Promise<Module> =>
+    (await import(pathToFileURL(join(dir, 'packages', path)).href)) as Module;
+  const { compile } = await from<typeof Library>('library/src/index.ts');
+  const { createProgram, settle } = await from<typeof Core>('kernel/src/core/index.ts');
+  const { pure } = await from<typeof Ports>('engine/src/ports/index.ts');
+  const flow = { id: 'f', entry: 'n', nodes: [{ id: 'n', type: 'tool', tool: 'notes.add' }] };
+  const play = (approval: boolean, times: readonly string[]) => {
+    const tools = { 'notes.add': { effect: 'write', input: { type: 'object' }, approval } };
+    const program = createProgram(compile({ tools, flow }).flow as CompiledFlow, pure);
+    const [start = 0, answered] = times.map((time) => Date.parse(`2026-11-${time}Z`));
+    const fact = { type: 'start', run: 'r', flow: program.flow.hash, input: {}, seed: 1, origin: {} } as const;
+    const first = settle(program, null, [fact], start);
+    const id = [...(first.state?.pending.values() ?? [])][0]?.question?.id ?? '';
+    const answer = { type: 'answer', id, answer: { choice: 'approve', by: 'ann' } } as const;
+    const { state } = answered === undefined ? first : settle(program, first.state, [answer], answered);
+    return state?.outcome?.error?.type ?? [...(state?.pending.values() ?? [])].map(({ kind }) => kind).join();
+  };
+  expect(play(false, ['19T10:00'])).toBe('tool');
+  expect(play(false, ['19T18:00'])).toBe('HoursError');
+  expect(play(false, ['21T10:00'])).toBe('HoursError');
+  expect(play(true, ['19T17:59'])).toBe('ask');
+  expect(play(true, ['19T17:58', '19T17:59'])).toBe('tool');
+  expect(play(true, ['19T17:59', '19T18:01'])).toBe('HoursError');
 });
 
 test('the budget dimension is enforced and reported', { timeout: 60_000 }, async () => {

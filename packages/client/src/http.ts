@@ -1,5 +1,6 @@
 /** Requests to a server, with the token of the caller. Nothing but `fetch` is used, so the client runs wherever it exists. */
 import { SluiceError, errorOf } from './errors.ts';
+import { VERSION } from './version.ts';
 
 /**
  * Options of `connect`.
@@ -48,6 +49,7 @@ export class Http {
     const response = await send(url, {
       method,
       headers: {
+        'sluice-version': VERSION,
         ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,

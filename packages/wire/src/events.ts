@@ -29,7 +29,7 @@ export interface EventError {
 }
 
 /**
- * One control that a tool call met. `ok` is null if it was not reached.
+ * One control that a tool call met. `ok` is null if it has not decided: a person is asked, it waits, or it was not reached.
  * @example
  * const stopped = (controls: readonly ControlResult[]) => controls.find(({ ok }) => ok === false)?.control;
  */
@@ -64,6 +64,8 @@ interface NodeEventFields {
   };
   /** `call` is the reply that proposed it. */
   'tool.proposed': { agent: string; tool: string; args: Json; call: EffectKey };
+  /** Controls have judged a call before it is made. */
+  'call.judged': { tool: string; controls: readonly ControlResult[] };
   'tool.refused': { tool: string; args: Json; reason: string; controls: readonly ControlResult[] };
   /** Each attempt. The first one has number 1. */
   'tool.started': { tool: string; args: Json; attempt: number; call: EffectKey };

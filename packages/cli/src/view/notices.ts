@@ -2,7 +2,7 @@
 import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { CLOSED_BECAUSE } from '@sluice-internal/wire';
-import type { RunEvent, StoryEvent } from '@sluice-internal/wire';
+import type { ControlResult, RunEvent, StoryEvent } from '@sluice-internal/wire';
 import { oneLine, plural, seconds } from '@sluice-internal/library/documents';
 
 export interface Notice {
@@ -134,6 +134,7 @@ const DETAILS: Details = {
   'model.finished': ({ agent, durationMs, text, inputTokens, outputTokens }) =>
     `${agent}  ${seconds(durationMs)}  ${inputTokens}+${outputTokens} tokens  ${argsText(text)}`,
   'tool.proposed': ({ agent, tool, args }) => `${agent}  ${tool} ${argsText(args)}`,
+  'call.judged': ({ tool, controls }) => `${tool}  ${controls.map(verdictText).join(', ')}`,
   'tool.refused': ({ tool, args, reason }) => `${tool} ${argsText(args)}: ${reason}`,
   'tool.started': ({ tool, args, attempt }) => `${tool} ${argsText(args)}${attempt > 1 ? `  attempt ${attempt}` : ''}`,
   'tool.finished': ({ tool, result, durationMs }) => `${tool}  ${seconds(durationMs)}  ${argsText(result)}`,
@@ -163,6 +164,10 @@ const DETAILS: Details = {
   'run.cancelled': ({ by, reason }) => `by ${by}: ${reason}`,
   'run.ended': ({ code, output }) => `${code}  ${argsText(output)}`,
 };
+
+function verdictText({ control, ok, reason }: ControlResult): string {
+  return `${control}: ${ok === null ? 'open' : ok ? 'ok' : 'refused'}${reason === undefined ? '' : ` (${reason})`}`;
+}
 
 /** The rest of an event's line in `sluice trace`, after its type and node. */
 export function detailOf(event: StoryEvent): string {

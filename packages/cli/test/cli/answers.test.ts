@@ -98,7 +98,10 @@ test('a run is cancelled without a model, and a second cancel goes on with what 
   expect([bare.status, json(bare)]).toMatchObject([2, { error: { code: 'no-implementation' } }]);
   expect(report(await sluice(['show', 'r', '--json'], { cwd }))).toMatchObject({ state: 'suspended' });
   const stopped = await sluice(['cancel', 'r', ...through], { cwd });
-  expect([stopped.status, report(stopped)]).toMatchObject([0, { state: 'cancelled', usage: { toolCalls: 2 } }]);
+  expect([stopped.status, report(stopped)]).toMatchObject([
+    0,
+    { state: 'cancelled', usage: { toolCalls: 1 }, receipts: [{ status: 'compensated' }] },
+  ]);
 
   await sluice(['run', 'pay.yaml', '--run', 'q', ...through], { cwd });
   const early = await sluice(['cancel', 'q', '--no-script', '--json'], { cwd });

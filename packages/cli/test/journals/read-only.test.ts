@@ -23,7 +23,7 @@ async function readOnlyProject(withLog: boolean): Promise<string> {
   if (withLog) {
     // Copied while it is open: the way a crash leaves it.
     const db = new DatabaseSync(join(dir, 'sluice.db'));
-    db.exec("PRAGMA wal_autocheckpoint = 0; INSERT INTO workers (worker, until) VALUES ('gone', 0)");
+    db.exec("PRAGMA wal_autocheckpoint = 0; INSERT INTO workers (worker, until, term) VALUES ('gone', 0, 1)");
     for (const file of ['sluice.db', 'sluice.db-wal']) copyFileSync(join(dir, file), join(dir, `copy-${file}`));
     db.close();
     for (const file of ['sluice.db', 'sluice.db-wal']) renameSync(join(dir, `copy-${file}`), join(dir, file));

@@ -12,11 +12,6 @@ import { matches } from './names.ts';
 import { DECISIONS, type Boundary, type BoundaryFields } from './schema/bounds.ts';
 import type { Definitions } from './definitions.ts';
 
-/** Reasons to refuse a proposed tool call or its result. Each has a consequence. */
-export type Trouble = 'unregistered' | 'malformed' | 'denied' | 'rate' | 'rejected' | 'unverified';
-
-const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
-
 export interface Granted {
   readonly def: ToolDef | undefined;
   readonly cost: number;
@@ -110,18 +105,6 @@ function consequences(levels: Levels, mode: GateMode): Pick<BoundaryDef, 'escala
 /** The author's rules come before the profile's. */
 export function escalationOf({ profile, escalation = {} }: Boundary): Escalation {
   return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(escalation) };
-}
-
-/** The consequence of a refusal: that of the boundary, else `fail` (the run ends) for severe ones, else `tell` (the agent). */
-export function consequenceOf(
-  { escalation }: BoundaryDef,
-  trouble: Trouble,
-  effect: ToolDef['effect'] | null,
-): Consequence {
-  const written = Object.hasOwn(escalation, trouble) ? escalation[trouble] : undefined;
-  if (written !== undefined) return written;
-  const isGrave = (trouble === 'denied' || trouble === 'unverified') && effect !== null && GRAVE.has(effect);
-  return isGrave || trouble === 'malformed' ? 'fail' : 'tell';
 }
 
 type Levels = readonly Boundary[];

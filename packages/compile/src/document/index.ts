@@ -35,7 +35,7 @@ export { checkAgent, declareIds, isPoisonedList, isPoisonedName, namesAt, namesO
 export type { Names, SectionNames } from './names.ts';
 export { checkNarrower } from './narrower.ts';
 export type { Review } from './notify.ts';
-export { approversOfTool, checkApprovers, givenApprovers, readPeople } from './people.ts';
+export { checkApprovers, givenApprovers, readPeople } from './people.ts';
 export type { People, ToolApprovers } from './people.ts';
 export { checkProtections } from './protections-check.ts';
 export { FULL_PROTECTIONS, protectionsOf } from './protections.ts';

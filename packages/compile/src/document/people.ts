@@ -3,6 +3,7 @@
  * run keeps them: editing the file later changes no run that has started.
  */
 import { present } from '@sluice-internal/kernel/expr';
+import { withAsks } from '@sluice-internal/kernel/ir';
 import type { Approvers, AskEffect, Node, PeopleDef, PersonDef } from '@sluice-internal/kernel/ir';
 import { personIn, samePerson } from '@sluice-internal/kernel/ir';
 import type { Related as RelatedEntry, Report } from '../source/diagnostics.ts';
@@ -268,12 +269,18 @@ function possible({ roles, people: names }: Named, people: PeopleDef): readonly 
  * are the people who answer if the stage of the node escalates.
  */
 export function withApprovers(node: Node, people: People | undefined, stage?: Approvers): Node {
-  if (people === undefined || node.op !== 'do' || node.effect.kind !== 'ask') return node;
-  const { effect } = node;
-  if (INFORMATION.has(effect.code)) return node;
+  if (people === undefined || node.op !== 'do') return node;
+  const { effect, controls } = node;
+  const given = (ask: AskEffect): AskEffect => askedOf(ask, people, stage);
+  if (controls !== undefined) return { ...node, controls: withAsks(controls, given) };
+  return effect.kind === 'ask' ? { ...node, effect: given(effect) } : node;
+}
+
+function askedOf(effect: AskEffect, { def }: People, stage: Approvers | undefined): AskEffect {
+  if (INFORMATION.has(effect.code)) return effect;
   const ofStage = effect.purpose === 'escalation' || effect.purpose === 'budget' ? stage : undefined;
-  const declared = effect.approvers ?? ofStage ?? approversOf({}, people.def);
-  return { ...node, effect: { ...effect, approvers: { ...declared, counted: countedOf(effect) } } };
+  const declared = effect.approvers ?? ofStage ?? approversOf({}, def);
+  return { ...effect, approvers: { ...declared, counted: countedOf(effect) } };
 }
 
 const INFORMATION: ReadonlySet<string> = new Set(['MISSING_INFO', 'AMBIGUOUS_INTENT']);

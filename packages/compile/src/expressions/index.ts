@@ -1,5 +1,5 @@
 /** What other packages use of `compile/expressions`. */
-export { isIdentifier, literal, object, path, quote } from './cel-text.ts';
+export { isIdentifier, literal, object, path, quote } from '@sluice-internal/kernel/expr';
 export { checkExpression, reportConditions } from './expression.ts';
 export { expressionsIn, regexProblem, reportProblems } from './problem.ts';
 export type { Problem } from './problem.ts';

@@ -4,7 +4,7 @@
  */
 import { parseExpr } from '@sluice-internal/kernel/expr';
 import type { Expr, Json } from '@sluice-internal/kernel/expr';
-import { literal, quote } from './cel-text.ts';
+import { literal, quote } from '@sluice-internal/kernel/expr';
 
 /** Offsets into the template; those of an expression cover it without its braces and blanks. */
 type PlacedPart = ({ readonly text: string } | { readonly expr: Expr }) & {

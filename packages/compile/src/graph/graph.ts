@@ -1,6 +1,6 @@
 /** A compiled body as a graph that is walked many times: edges computed once, ids that lead nowhere left out. */
 import { countsVisits, isCounted, isMeasured, overTarget } from '@sluice-internal/kernel/ir';
-import type { FlowBody, Meter, MeterId, Node, NodeId } from '@sluice-internal/kernel/ir';
+import type { DoNode, FlowBody, Meter, MeterId, Node, NodeId } from '@sluice-internal/kernel/ir';
 import { componentsOf, reachableFrom, type Component } from './components.ts';
 
 /**
@@ -136,6 +136,7 @@ function ownEdges(node: Node, fail: NodeId): readonly Edge[] {
         { to: node.next, kind: 'next' },
         ...node.failed.map(({ to }): Edge => ({ to, kind: 'error' })),
         { to: node.fail, kind: 'error' },
+        ...refusalsOf(node),
       ];
     case 'fork': {
       const heads = 'heads' in node.over ? node.over.heads.map(({ to }) => to) : [node.over.head];
@@ -150,6 +151,11 @@ function ownEdges(node: Node, fail: NodeId): readonly Edge[] {
     case 'end':
       return CANNOT_FAIL.test(node.output) ? [] : [{ to: fail, kind: 'fault' }];
   }
+}
+
+/** A call that a control refuses has visited its node, and reserves nothing. */
+function refusalsOf({ controls: { refused, stopped } = { walk: [] } }: DoNode): readonly Edge[] {
+  return [refused, stopped].flatMap((to): Edge[] => (to === undefined ? [] : [{ to, kind: 'error' }]));
 }
 
 /** A path, null, or a choice between two of them by a comparison with null: reading it never fails. */

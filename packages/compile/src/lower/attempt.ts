@@ -5,7 +5,7 @@
 import { RETRY_CHECK } from '@sluice-internal/kernel/ir';
 import type { Expr, FailureKind, ForkNode, NodeId } from '@sluice-internal/kernel/ir';
 import { decisionOf } from '@sluice-internal/kernel/catalog';
-import { literal, quote } from '../expressions/cel-text.ts';
+import { literal, quote } from '@sluice-internal/kernel/expr';
 import { set, type Kit, type Step } from './kit.ts';
 
 export interface Attempts {
@@ -70,7 +70,7 @@ function addRetry(kit: Kit, { step, part, retry, visitsMax, fail, risky }: Attem
   const repeat = (hint: string, failure: FailureKind): NodeId =>
     addToken(
       kit,
-      part(`${hint}.token`),
+      { ...part(`${hint}.token`), onBudget: fail },
       kit.set(
         { ...part(hint), charges: [meter], decision: decisionOf(failure, 'retry') },
         [set(TRIES, `${TRIES} + 1`)],

@@ -23,7 +23,7 @@ import { decisionOf } from '@sluice-internal/kernel/catalog';
 import { approvalTimeoutMs, boundaryOf, grantsOf } from '../document/boundary.ts';
 import type { Boundary } from '../document/schema/bounds.ts';
 import { CLOCK, commonMeters, shareOf, type BudgetShare, type CommonMeters } from './budget-meters.ts';
-import { object, quote } from '../expressions/cel-text.ts';
+import { object, quote } from '@sluice-internal/kernel/expr';
 import type { Review } from '../document/notify.ts';
 import { withApprovers } from '../document/people.ts';
 import { VERDICT } from './verdict-slot.ts';

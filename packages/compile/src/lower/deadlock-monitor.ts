@@ -5,7 +5,7 @@
 import { decisionOf } from '@sluice-internal/kernel/catalog';
 import type { DoNode, Meter, MeterId, Node, NodeId } from '@sluice-internal/kernel/ir';
 import type { Protections } from '../document/protections.ts';
-import { quote } from '../expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 import { componentsOf } from '../graph/components.ts';
 import { edgesOf } from '../graph/graph.ts';
 import type { Kit } from './kit.ts';

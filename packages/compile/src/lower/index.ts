@@ -6,13 +6,14 @@ export { BIND_CHECK, GROUNDING_CHECK, ON_VIOLATIONS, REFERS, VALUES, groundingIn
 export type { OnViolation } from './agent-turn/grounding.ts';
 export { OBSERVATIONS, REPLY, TALK, receiptsIn } from './agent-turn/turn.ts';
 export type { AgentTurn } from './agent-turn/turn.ts';
-export { ABSENT, LOOKUP, MAY_HAVE_HAPPENED, hasNoKey, isRisky, lookupOf } from './agent-turn/unknown.ts';
+export { ABSENT, LOOKUP, MAY_HAVE_HAPPENED, argsIn, hasNoKey, isRisky, lookupOf } from './agent-turn/unknown.ts';
 export { addAttempts } from './attempt.ts';
 export type { Attempts } from './attempt.ts';
 export { CLOCK, EFFECT_DIMENSIONS, STEPS } from './budget-meters.ts';
 export type { Builder, Lowered } from './builder-types.ts';
 export { createBuilder } from './builder.ts';
-export { callFields, rowOfTool } from './escalation-packet.ts';
+export { rowOfTool, tracedBy } from '@sluice-internal/controls';
+export type { Traced } from '@sluice-internal/controls';
 export { ONE_REPAIR, REPAIR_THEN_PASS, isObjectSchema, replyMode } from './fit.ts';
 export { NO_RETRY, append, classified, createKit, errorOf, set, setField } from './kit.ts';
 export type { Call, Failure, Kit, Question, Step } from './kit.ts';
@@ -26,7 +27,7 @@ export {
 } from './memory/checks.ts';
 export { dropAnswers } from './memory/memory.ts';
 export type { StageProtections } from './protected-call.ts';
-export { provenanceCheck } from './provenance-check.ts';
+export { controlsOfNode } from './controlled.ts';
 export { FAILED, addRecoveries, addRecovery, decided, recoveryStart } from './recovery.ts';
 export type { Recoveries, Ways } from './recovery.ts';
 export { VERDICT } from './verdict-slot.ts';

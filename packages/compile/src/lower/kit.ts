@@ -24,12 +24,12 @@ import type {
   TerminalCode,
   Write,
 } from '@sluice-internal/kernel/ir';
+import { escalationField } from '@sluice-internal/controls';
 import type { EscalationId } from '@sluice-internal/kernel/catalog';
 import { present } from '@sluice-internal/kernel/expr';
-import { object, path, quote } from '../expressions/cel-text.ts';
+import { object, path, quote } from '@sluice-internal/kernel/expr';
 import type { Range } from '../source/range.ts';
 import type { Builder } from './builder-types.ts';
-import { escalationField } from './escalation-packet.ts';
 
 /** The name and the owner of a node. Undefined fields and empty lists are left out of the node. */
 export interface Step {
@@ -67,7 +67,9 @@ interface Outcome {
 export interface Call
   extends
     Outcome,
-    Partial<Pick<DoNode, 'undo' | 'recalls' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant' | 'shared'>> {
+    Partial<
+      Pick<DoNode, 'controls' | 'undo' | 'recalls' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant' | 'shared'>
+    > {
   readonly effect: DoNode['effect'];
   readonly retry?: Retry | undefined;
 }

@@ -6,7 +6,7 @@ import type { Decision, DoNode, Expr, MeterId, Node, NodeId } from '@sluice-inte
 import { decisionOf } from '@sluice-internal/kernel/catalog';
 import type { EscalationId } from '@sluice-internal/kernel/catalog';
 import type { Protections, VelocityRules } from '../document/protections.ts';
-import { quote } from '../expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 import { set, type Kit, type Step } from './kit.ts';
 
 /** Adds the further nodes of a protected call. */

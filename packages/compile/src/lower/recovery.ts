@@ -20,7 +20,7 @@ import type {
   Tier,
   Write,
 } from '@sluice-internal/kernel/ir';
-import { literal, path } from '../expressions/cel-text.ts';
+import { literal, path } from '@sluice-internal/kernel/expr';
 import { set, setField, type Kit, type Step } from './kit.ts';
 
 /** Counts the tries of each stage. A notation writes `recoveryStart` before the first stage. */

@@ -6,7 +6,7 @@
 import { VERIFIER, VERIFIER_PROMPT } from '@sluice-internal/kernel/catalog';
 import type { AgentDef, Expr, NodeId } from '@sluice-internal/kernel/ir';
 import type { Definitions } from '../document/definitions.ts';
-import { literal, quote } from '../expressions/cel-text.ts';
+import { literal, quote } from '@sluice-internal/kernel/expr';
 import { MODEL_RETRY } from './agent-turn/model-retry.ts';
 import { OBSERVATIONS } from './agent-turn/turn.ts';
 import type { Builder } from './builder-types.ts';

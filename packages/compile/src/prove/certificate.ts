@@ -3,7 +3,7 @@
  * the least amount of a good path and the most that the caps allow. It also has the cap of each cycle, the codes of the
  * ends, and the number of threads that run at once.
  */
-import { BUDGET_DIMENSIONS, dimensionRow, TERMINAL_CODES } from '@sluice-internal/kernel/ir';
+import { BUDGET_DIMENSIONS, dimensionRow, failuresOf, TERMINAL_CODES } from '@sluice-internal/kernel/ir';
 import type {
   Amounts,
   Dimension,
@@ -16,7 +16,7 @@ import type {
 } from '@sluice-internal/kernel/ir';
 import type { Graph } from '../graph/graph.ts';
 import { reachableFrom } from '../graph/components.ts';
-import { quote } from '../expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 import { atFirst } from './first.ts';
 import { leastFrom, type Least } from './least.ts';
 import { mostWithin, undoneMost } from './most.ts';
@@ -200,6 +200,7 @@ function isRepeated({ retry: { max, fallback, whileOpen } }: DoNode): boolean {
 
 /** The codes of failures that the flow itself raises, for example after a loop of calls. */
 function statedBy(node: Node): readonly TerminalCode[] {
+  if (node.op === 'do' && node.controls !== undefined) return failuresOf(node.controls).map(({ code }) => code);
   if (node.op !== 'let') return [];
   const errors = node.writes.flatMap(({ slot, value }) =>
     slot === 'error' ? (typeof value === 'string' ? [value] : Object.values(value)) : [],

@@ -19,11 +19,21 @@ export function mostOf(node: Node, dimension: Dimension, body: FlowBody): number
   const agent = effect.kind === 'model' ? body.agents[effect.agent] : undefined;
   if (dimension === 'retries')
     return needOf(node, dimension) + retry.max + fallbacks.length + repairs + (agent?.continuations ?? 0);
-  if (effect.kind !== 'model') return (effect.reserve[dimension] ?? 0) * (1 + retry.max);
+  if (effect.kind !== 'model') return (effect.reserve[dimension] ?? 0) * (1 + retry.max) + judgedMost(node, dimension);
   const own = callMost(effect, dimension, body, agent?.model ?? DEFAULT_MODEL);
   const others = fallbacks.map((alias) => callMost(effect, dimension, body, alias));
   // A repair is asked of the model that replied.
   return others.reduce((sum, most) => sum + most, times(1 + retry.max, own) + times(repairs, Math.max(own, ...others)));
+}
+
+/** The worst case of the checks of a call: each is performed once, again after each change by a person, and as often as it waits. */
+function judgedMost({ controls: { walk } = { walk: [] } }: DoNode, dimension: Dimension): number {
+  const edits = walk.reduce((most, each) => (each.how === 'ask' ? Math.max(most, each.with.edits) : most), 0);
+  return walk.reduce((sum, each) => {
+    if (each.how !== 'check') return sum;
+    const again = each.volatile === true ? 1 : 0;
+    return sum + (each.with.reserve?.[dimension] ?? 0) * (1 + edits + again + (each.with.waits ?? 0));
+  }, 0);
 }
 
 /** The attempts after the first one of a visit: how many there can be, the most that each uses, and the most of all. */

@@ -99,6 +99,7 @@ function mayBeRefused(node: Node): boolean {
   if (before !== undefined) return before;
   const found =
     node.takes !== undefined ||
+    node.controls !== undefined ||
     [...Object.values(node.effect.input), ...Object.values(node.undo?.input ?? {})].some(mayFail);
   known.set(node, found);
   return found;

@@ -1,4 +1,5 @@
 /** Checks that rules name existing tools and readable conditions: a rule that matches nothing protects nothing. */
+import { GUARD_NAMES } from '@sluice-internal/controls';
 import { BUILTIN_TOOL_NAMES, isBuiltinTool, lockedTool } from '@sluice-internal/kernel/catalog';
 import type { McpLock } from '@sluice-internal/kernel/catalog';
 import { DEFAULT_MODEL, isVelocity, onlyReads } from '@sluice-internal/kernel/ir';
@@ -17,7 +18,6 @@ import { checkToolApprovers } from '../document/people.ts';
 import type { Report } from '../source/diagnostics.ts';
 import type { ReadDocument } from '../document/document.ts';
 import { reportConditions, reportExpression } from '../expressions/expression.ts';
-import { GUARD_NAMES } from '../lower/agent-turn/guards.ts';
 import type { Path } from '../source/located.ts';
 import { providerMeant, toolNames, type KnownTools, type MoreTools } from '../document/names-check.ts';
 import type { Boundary } from '../document/schema/bounds.ts';

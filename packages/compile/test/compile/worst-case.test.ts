@@ -29,8 +29,6 @@ const MEASURES = [
   'memoryWrites',
   'sideEffects',
 ] as const;
-/** Nothing limits how often an agent asks for a purchase, and each question waits for its turn. */
-const UNLIMITED: { readonly [example: string]: readonly string[] } = { 'profile-procurement.flow.yaml': ['retries'] };
 /** An operator may add to the budget that stops a map, and then each item is a step. */
 const GRANTED: { readonly [example: string]: readonly string[] } = { 'stamps.flow.yaml': ['steps'] };
 const ROUNDS_MAX = 50;
@@ -127,7 +125,7 @@ test.each(examples)('%s', (name) => {
     reached: Math.max(...used.map((usage) => usage[measure])),
     most: bounds?.flow[measure].most ?? null,
   }));
-  expect(rows.flatMap(({ measure, most }) => (most === null ? [measure] : []))).toEqual(UNLIMITED[name] ?? []);
+  expect(rows.flatMap(({ measure, most }) => (most === null ? [measure] : []))).toEqual([]);
   expect(rows.filter(({ most, reached }) => most !== null && reached > most)).toEqual([]);
   const loose = rows.filter(({ most, reached }) => most !== null && most > Math.floor(reached * 1.1));
   expect(loose.map(({ measure }) => measure)).toEqual(GRANTED[name] ?? []);

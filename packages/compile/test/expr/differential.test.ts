@@ -10,7 +10,7 @@ import { EvalError } from '@sluice-internal/kernel/expr';
 import { compileValue } from '../../../kernel/src/expr/evaluate.ts';
 import { isMap, mapGet, mapKeys } from '../../../kernel/src/expr/map.ts';
 import type { Value } from '../../../kernel/src/expr/value.ts';
-import { quote } from '../../src/expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 import { expressions } from './generate.ts';
 import { ANY_CHARACTER } from '../../../../test/support/any-character.ts';
 

@@ -5,7 +5,7 @@
  * the smallest int.
  */
 import fc from 'fast-check';
-import { quote } from '../../src/expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 
 type Source = fc.Arbitrary<string>;
 

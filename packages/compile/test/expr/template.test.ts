@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { quote } from '../../src/expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 import { parseTemplate, templateToExpr } from '../../src/expressions/template.ts';
 import { rewriteNames } from '../../src/expressions/rewrite.ts';
 import { compileExpr } from '@sluice-internal/kernel/expr';

@@ -79,12 +79,24 @@ function optional(value: unknown): string {
 
 /** The optional fields of a request; null if it has none. */
 export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
-  const { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal } = event;
+  const { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal, control, again } =
+    event;
   // `??` over all of them: most requests have none, and this runs with every step.
   const some =
-    holds ?? watched ?? turns ?? print ?? words ?? notBefore ?? paced ?? timed ?? question ?? until ?? signal;
+    holds ??
+    watched ??
+    turns ??
+    print ??
+    words ??
+    notBefore ??
+    paced ??
+    timed ??
+    question ??
+    until ??
+    signal ??
+    control;
   if (some === undefined) return null;
-  return { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal };
+  return { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal, control, again };
 }
 
 /** The tag determines the types of the fields. Only `encodeEvent` writes them. */

@@ -4,7 +4,8 @@
  */
 import { declaredOf, nameOf, questionOf } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
-import type { DoNode, Event, EventBody, Node, Origin, PickNode, Pins } from '@sluice-internal/kernel/ir';
+import { CONTROLS_CHECK } from '@sluice-internal/kernel/ir';
+import type { AskEffect, DoNode, Event, EventBody, Node, Origin, PickNode, Pins } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { optionalFieldsOf, quote, threadIn } from './codec-events.ts';
 import type { PackValue, UnpackValue } from './codec-events.ts';
@@ -28,7 +29,10 @@ const HASH = 35;
 export function encodeByGraph(program: Program, event: Event, pack: PackValue): string | null {
   switch (event.type) {
     case 'effect.requested':
-      return event.settles === undefined ? requested(program, event) : null;
+      if (event.settles !== undefined) return null;
+      return event.control === undefined ? requested(program, event) : checked(event);
+    case 'call.judged':
+      return passed(program, event);
     case 'route.picked':
       return picked(program, event);
     case 'slots.written':
@@ -78,6 +82,10 @@ function decoded(program: Program, fields: Fields, at: number, unpack: UnpackVal
       return decodeRequested(program, fields, at);
     case 'i':
       return decodeAsked(program, fields, at);
+    case 'c':
+      return decodeChecked(fields, at);
+    case 'n':
+      return decodePassed(program, fields);
     case 'q': {
       const node = nodeOf(program, b, 'pick');
       const charge = declaredOf(program, node).visits;
@@ -123,8 +131,78 @@ function decodeRequested(program: Program, [, key, id, input, left, more]: Field
   return more === undefined ? event : { ...event, ...(more as object) };
 }
 
+/** The request of the checks of a call. Null if it waits, holds an amount or asks a person. */
+function checked(event: Event & EventOf<'effect.requested'>): string | null {
+  const { key, thread, node, kind, name, input, deadline, control, again, question, holds, notBefore } = event;
+  const isPlain = question === undefined && holds === undefined && notBefore === undefined;
+  if (kind !== 'check' || name !== CONTROLS_CHECK || !isPlain || !isBare(event) || threadIn(key) !== thread)
+    return null;
+  const lead = `["c",${quote(key)},${quote(node)},${quote(input)},${control}`;
+  const left = deadline === null ? null : deadline - event.at;
+  if (again === true) return `${lead},${left},1]`;
+  return left === null ? `${lead}]` : `${lead},${left}]`;
+}
+
+/** True if the event has none of the fields that only a call itself has. */
+function isBare({
+  charge,
+  undo,
+  watched,
+  turns,
+  print,
+  words,
+  paced,
+  timed,
+  until,
+  signal,
+}: EventOf<'effect.requested'>): boolean {
+  const some = charge ?? undo ?? watched ?? turns ?? print ?? words ?? paced ?? timed ?? until ?? signal;
+  return some === undefined;
+}
+
+function decodeChecked([, key, node, input, control, left, again]: Fields, at: number): EventBody {
+  return {
+    type: 'effect.requested',
+    thread: threadIn(key),
+    key,
+    node,
+    control,
+    ...(again === undefined ? {} : { again: true }),
+    kind: 'check',
+    name: CONTROLS_CHECK,
+    input,
+    deadline: typeof left === 'number' ? (left as number) + at : null,
+  };
+}
+
+/** All controls of a node have let its call pass at once. */
+function passed({ flow }: Program, event: EventOf<'call.judged'>): string | null {
+  const { thread, node: id, of, controls, writes, again, charge } = event;
+  const node = flow.nodes[id];
+  const { walk } = (node?.op === 'do' ? node.controls : undefined) ?? { walk: [] };
+  if (!('walk' in event) || !hasFields(event.walk, ['at']) || event.walk.at !== walk.length) return null;
+  if (writes !== undefined || again !== undefined || charge !== undefined || controls.length !== walk.length)
+    return null;
+  const isEach = controls.every(([name, verdict, reason], index) => {
+    return name === walk[index]?.control && verdict === 'pass' && reason === undefined;
+  });
+  return isEach ? `["n",${quote(thread)},${quote(id)}${of === undefined ? '' : `,${quote(of)}`}]` : null;
+}
+
+function decodePassed(program: Program, [, thread, id, of]: Fields): EventBody {
+  const { walk } = nodeOf(program, id, 'do').controls ?? { walk: [] };
+  return {
+    type: 'call.judged',
+    thread,
+    node: id,
+    ...(of === undefined ? {} : { of }),
+    controls: walk.map(({ control }) => [control, 'pass'] as const),
+    walk: { at: walk.length },
+  };
+}
+
 function decodeAsked(program: Program, [, key, id, input, left, run, more]: Fields, at: number): EventBody {
-  const question = questionOf(run, nodeOf(program, id, 'do'), key, input);
+  const question = questionOf(run, nodeOf(program, id, 'do').effect as AskEffect, key, input);
   return decodeRequested(program, ['d', key, id, input, left, { ...(more as object), question } as never, more], at);
 }
 
@@ -209,7 +287,8 @@ function runOfQuestion(node: DoNode, { question, key, input }: EventOf<'effect.r
   // The fields of approvers may come back in another order.
   if (question === undefined || question.approvers !== undefined) return null;
   const run = question.id.slice(2, question.id.indexOf('.'));
-  return JSON.stringify(questionOf(run, node, key, input)) === JSON.stringify(question) ? run : null;
+  if (node.effect.kind !== 'ask') return null;
+  return JSON.stringify(questionOf(run, node.effect, key, input)) === JSON.stringify(question) ? run : null;
 }
 
 function forked(program: Program, event: Event & EventOf<'thread.forked'>): string | null {

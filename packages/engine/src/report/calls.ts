@@ -89,8 +89,15 @@ export class CallLog {
       this.calls.set(event.key, begun);
       return begun;
     }
+    if (event.type === 'call.judged') return this.#judged(event);
     const call = 'key' in event ? this.calls.get(event.key) : undefined;
     if (call !== undefined) record(call, event);
+    return call;
+  }
+
+  #judged({ of, seq }: Of<'call.judged'>): RunCall | undefined {
+    const call = of === undefined ? undefined : this.calls.get(of);
+    if (call !== undefined) call.verdict = { seq, accepted: call.attempts.at(-1)?.ok === true, error: null };
     return call;
   }
 }

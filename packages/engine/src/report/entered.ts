@@ -25,7 +25,7 @@ export function pathOf(program: Program, events: readonly Event[]): string[] {
 
 /** The authored node that a run enters with this event. */
 export function enteredBy(flow: CompiledFlow, event: Event): string | undefined {
-  const id = actedBy(event);
+  const id = actedBy(flow, event);
   const node = id === undefined ? undefined : flow.nodes[id];
   // The commit of a call's result is not a second entry.
   if (node?.label.enters === undefined || (event.type === 'slots.written' && node.op !== 'let')) return undefined;
@@ -40,9 +40,12 @@ function writtenText(event: Event, slot: string): string {
 }
 
 /** The node that an event shows as entered. */
-function actedBy(event: Event): string | undefined {
+function actedBy(flow: CompiledFlow, event: Event): string | undefined {
   switch (event.type) {
     case 'effect.requested':
+      return isWalking(flow, event) ? undefined : event.node;
+    case 'call.judged':
+      return event.of === undefined && event.again !== true ? event.node : undefined;
     case 'route.picked':
     case 'thread.forked':
     case 'slots.written':
@@ -54,4 +57,11 @@ function actedBy(event: Event): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** A call with controls is entered with the first of its checks, or with their verdicts. */
+function isWalking({ nodes }: CompiledFlow, event: Extract<Event, { type: 'effect.requested' }>): boolean {
+  const node = nodes[event.node];
+  if (node?.op !== 'do' || node.controls === undefined) return false;
+  return event.control === undefined || event.kind === 'ask' || event.again === true;
 }

@@ -10,7 +10,7 @@ import { conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
 import { InputLog, type RunCall } from './calls.ts';
 import { checkEvent, peopleEvents } from './effect-events.ts';
 import { failsNode, joinText, noteText } from './trouble-text.ts';
-import type { Base, EventError, InNode, StoryEvent } from '@sluice-internal/wire';
+import type { Base, ControlResult, EventError, InNode, StoryEvent } from '@sluice-internal/wire';
 import { skippedBy } from './skipped.ts';
 
 interface Step {
@@ -33,6 +33,8 @@ interface Story {
   readonly forks: Map<ThreadId, NodeId>;
   /** The last step of each branch, and which of its routes it took. */
   readonly routes: Map<ThreadId, { readonly from: string; index: number }>;
+  /** The last verdicts about a call, by branch. */
+  readonly judged: Map<ThreadId, readonly ControlResult[]>;
 }
 
 /** Takes journal events in order, from the first one. */
@@ -52,6 +54,7 @@ export function createNarrator(program: Program, log = storyLog(program)): Narra
     mentioned: new Set(),
     forks: new Map(),
     routes: new Map(),
+    judged: new Map(),
   };
   return (event) => {
     log.take(event);
@@ -171,6 +174,7 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   ],
   'effect.requested': requested,
   'route.picked': picked,
+  'call.judged': judgedCall,
   'slots.written': refused,
   'undo.requested': undoRequested,
   'effect.settled': settled,
@@ -258,6 +262,24 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
   return [];
 }
 
+function judgedCall(story: Story, event: Of<'call.judged'>): readonly StoryEvent[] {
+  const node = story.program.flow.nodes[event.node];
+  const tool = node?.op === 'do' && node.effect.kind === 'tool' ? node.effect.tool : '';
+  const controls = event.controls.map(([control, verdict, reason]): ControlResult => {
+    const ok = verdict === 'pass' ? true : verdict === 'refuse' || verdict === 'stop' ? false : null;
+    return { control, ok, ...(reason === undefined ? {} : { reason }) };
+  });
+  story.judged.set(event.thread, controls);
+  const step = story.steps.get(event.thread);
+  if ('error' in event && step !== undefined) step.error = errorOf(event.error);
+  return [{ type: 'call.judged', ...placed(story, event), tool, controls }];
+}
+
+/** The verdicts about the call, and the step that refused it if it is no control. */
+function refusedBy(judged: readonly ControlResult[], step: string, reason: string): readonly ControlResult[] {
+  return judged.some(({ ok }) => ok === false) ? judged : [...judged, { control: step, ok: false, reason }];
+}
+
 /** A call that was refused is recorded as an observation with the step that refused it. A failed call has none. */
 function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[] {
   if (story.program.flow.nodes[event.node]?.op !== 'let') return [];
@@ -267,7 +289,7 @@ function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[
     const last = (Array.isArray(list) ? (list.at(-1) ?? {}) : {}) as { readonly [field: string]: Json };
     const { tool, args = null, error, refused: step } = last;
     if (typeof tool !== 'string' || typeof error !== 'string' || typeof step !== 'string') return [];
-    const controls = [{ control: step, ok: false, reason: error }];
+    const controls = refusedBy(story.judged.get(event.thread) ?? [], step, error);
     return [{ type: 'tool.refused', ...placed(story, event), tool, args, reason: error, controls }];
   });
 }

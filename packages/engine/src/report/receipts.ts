@@ -128,9 +128,13 @@ function dropped(
   call: RunCall,
   { sent, seq }: Extract<Event, { readonly type: 'drop.answered' }>,
 ): void {
-  if (ledger.receipts.has(call.key) || (sent === 'no' && !call.attempts.some(mayHaveRun))) return;
+  if (ledger.receipts.has(call.key)) return;
   const entry = entryOf(ledger, call, seq);
-  if (!onlyReads(entry.effect)) ledger.receipts.set(call.key, { ...entry, result: null, status: 'unknown' });
+  if (onlyReads(entry.effect)) return;
+  // An attempt before it took effect, although its result was refused.
+  if (tookEffect(call, entry)) ledger.receipts.set(call.key, { ...entry, status: 'committed' });
+  else if (sent !== 'no' || call.attempts.some(mayHaveRun))
+    ledger.receipts.set(call.key, { ...entry, result: null, status: 'unknown' });
 }
 
 /** The run ended between the result of a call and its verdict. */

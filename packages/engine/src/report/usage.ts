@@ -52,9 +52,10 @@ interface Counted {
 function countedIn(flow: CompiledFlow, events: readonly Event[]): Counted {
   const counted: Counted = { amounts: {}, largest: {}, reviews: 0 };
   const { amounts, largest } = counted;
-  for (const { id, attempts, retries, question } of callsIn(flow, events)) {
+  for (const { id, kind, attempts, retries, question } of callsIn(flow, events)) {
     const node = flow.nodes[id];
-    const reserve = node?.op === 'do' ? node.effect.reserve : {};
+    // A check or a question of a call's controls is not the call.
+    const reserve = node?.op === 'do' && (kind === 'undo' || kind === node.effect.kind) ? node.effect.reserve : {};
     add(amounts, reserve);
     // The state counts repeated attempts as retries.
     add(amounts, { ...reserve, retries: 0 }, retries.length);

@@ -1,5 +1,5 @@
 /** The open questions of a run, with everything that a person needs to decide: the packet, and who may answer. */
-import { allowedPeople, hasPath, inputOf, isUser, readPath } from '@sluice-internal/kernel/core';
+import { allowedPeople, askOf, hasPath, inputOf, isUser, readPath } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { samePerson } from '@sluice-internal/kernel/ir';
@@ -33,7 +33,7 @@ function askedOf(
     kind: question.purpose ?? 'flow_node',
     message: text,
     choices: question.choices,
-    needs: needsOf(program, pending),
+    needs: needsOf(program, state, pending),
     code: question.code,
     askedBy: question.askedBy,
     askedAt: new Date(pending.notBefore).toISOString(),
@@ -44,12 +44,9 @@ function askedOf(
   };
 }
 
-function needsOf({ flow }: Program, { node }: Pending): Waiting['needs'] {
-  const asking = flow.nodes[node];
-  if (asking?.op !== 'do' || asking.effect.kind !== 'ask') return {};
-  return Object.fromEntries(
-    asking.effect.choices.flatMap(({ name, needs }) => (needs === undefined ? [] : [[name, needs]])),
-  );
+function needsOf(program: Program, state: RunState, pending: Pending): Waiting['needs'] {
+  const { choices = [] } = askOf(program, state, pending) ?? {};
+  return Object.fromEntries(choices.flatMap(({ name, needs }) => (needs === undefined ? [] : [[name, needs]])));
 }
 
 function expiryOf({ onExpiry }: Question, deadline: number | null): Pick<Waiting, 'expiresAt' | 'onExpiry'> {

@@ -258,9 +258,13 @@ function start(text: string, max: number): string {
 }
 
 /** The cost of a tool call is declared, not measured. Every call that was made costs it, even if it failed. */
-function withPrice({ program, state }: Performing, call: Pick<Command, 'key' | 'node'>, result: Settled): Settled {
+function withPrice(
+  { program, state }: Performing,
+  call: Pick<Command, 'key' | 'kind' | 'node'>,
+  result: Settled,
+): Settled {
   const node = program.flow.nodes[call.node];
-  if (node?.op !== 'do' || node.effect.kind !== 'tool') return result;
+  if (node?.op !== 'do' || node.effect.kind !== 'tool' || call.kind !== 'tool') return result;
   const isUndo = (state?.pending.get(call.key)?.undoes ?? null) !== null;
   const cost = (isUndo ? node.undo : node.effect.reserve)?.costMicros ?? 0;
   if (cost === 0 || result.used?.costMicros !== undefined) return result;

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { hasPath, readPath } from '@sluice-internal/kernel/core';
 import { isRecord, misspelt } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import type { CompiledFlow, Event, Node, RunState, SlotEdit, Slots, Write } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, DoNode, Event, Node, RunState, SlotEdit, Slots, Write } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import { plainJson } from '../ports/plain-json.ts';
 
@@ -35,8 +35,8 @@ export function editsOf(past: Past, set: { readonly [name: string]: Json }): rea
 function refuseDecision(past: Past, name: string): void {
   const places = [name.split('.'), ...(namesIn(past.flow).get(name)?.places ?? [])];
   for (const node of Object.values<Node>(past.flow.nodes)) {
-    if (node.op !== 'do' || node.effect.kind !== 'ask') continue;
-    const decided = node.writes.map(placeOf);
+    if (node.op !== 'do') continue;
+    const decided = [...(node.effect.kind === 'ask' ? node.writes.map(placeOf) : []), ...answersOf(node)];
     if (!places.some((place) => decided.some((each) => isPrefix(place, each) || isPrefix(each, place)))) continue;
     const question = node.label.authored ?? node.label.name;
     throw new SluiceError(
@@ -45,6 +45,13 @@ function refuseDecision(past: Past, name: string): void {
       `Fork at the event that asks it, and answer with \`--answer ${question}=CHOICE\` or \`sluice answer\`.`,
     );
   }
+}
+
+/** The slots that receive the answers of people to the controls of a call. */
+function answersOf({ controls }: DoNode): readonly Path[] {
+  return (controls?.walk ?? []).flatMap((each) =>
+    each.how === 'ask' && each.with.into !== undefined ? [[each.with.into]] : [],
+  );
 }
 
 function isPrefix(path: Path, of: Path): boolean {

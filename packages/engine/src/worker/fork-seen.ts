@@ -3,9 +3,9 @@
  * that is still open. The answer would cover a value that no person saw, and the journal would show another input than the call had.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { editSlots, evaluateInput, evolve, hasPath, nodeAt, readPath } from '@sluice-internal/kernel/core';
+import { editSlots, evolve, hasPath, inputOf, nodeAt, readPath } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
-import type { DoNode, Event, RunState, SlotEdit } from '@sluice-internal/kernel/ir';
+import type { Event, RunState, SlotEdit } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import { threadIn } from '../journal/codec-events.ts';
 
@@ -40,16 +40,14 @@ function isKept({ threads }: RunState, past: RunState, { key }: Requested, { slo
   );
 }
 
-function changes(program: Program, state: RunState, { key, node }: Requested, edits: readonly SlotEdit[]): boolean {
-  const { effect } = nodeAt(program, node) as DoNode;
+function changes(program: Program, state: RunState, { key, question }: Requested, edits: readonly SlotEdit[]): boolean {
+  const pending = state.pending.get(key);
   const thread = state.threads.get(threadIn(key));
-  if (thread === undefined || (effect.kind === 'ask' && effect.purpose === 'missing_information')) return false;
-  const { slots } = thread;
+  if (pending === undefined || thread === undefined || question?.purpose === 'missing_information') return false;
   const edited = { ...state, threads: new Map([[thread.id, { ...thread }]]) };
   editSlots(edited, edits);
-  const after = edited.threads.get(thread.id)?.slots ?? slots;
   try {
-    return !isDeepStrictEqual(evaluateInput(program, effect.input, slots), evaluateInput(program, effect.input, after));
+    return !isDeepStrictEqual(inputOf(program, state, pending), inputOf(program, edited, pending));
   } catch {
     // The request could not be made with the new value.
     return true;

@@ -120,9 +120,8 @@ flow: { id: f, entry: pay, nodes: [{ id: pay, type: tool, tool: pay.out }] }
 `;
   expect(checked(tool).found).toMatchObject([{ code: 'unknown-approver', line: 5, help: 'Did you mean `anna`?' }]);
   const asks = checked(tool.replace('annna', 'anna')).flow?.nodes['pay'];
-  expect(asks).toMatchObject({
-    effect: { kind: 'ask', purpose: 'tool_call', approvers: { people: ['anna'], counted: ['approve'] } },
-  });
+  const ask = { kind: 'ask', purpose: 'tool_call', approvers: { people: ['anna'], counted: ['approve'] } };
+  expect(asks).toMatchObject({ controls: { walk: [{ how: 'meter' }, { how: 'ask', with: { ask } }] } });
   expect(checked(tool.replace('annna', 'anna').replace('approvers', 'approval: false, approvers')).found).toMatchObject(
     [{ code: 'bad-value' }],
   );

@@ -1,7 +1,10 @@
 /** L7: a call with effects whose result is refused took effect. It is not repeated, it is undone, and it has a receipt. */
 import { expect, test } from 'vitest';
 import { createEngine, openMemory } from '@sluice-internal/library';
+import type { ToolDef } from '@sluice-internal/kernel/ir';
+import { Core, end, flowOf, tool } from '../../../../test/laws/flow.ts';
 import { compiled, playOn } from '../../../../test/support/harness.ts';
+import { receiptsOf } from '../../src/report/receipts.ts';
 
 const OUTPUT = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 
@@ -48,4 +51,19 @@ test('a tool that only reads is tried again, and has no receipt', async () => {
   const { calls, report } = await called('read');
   expect(calls).toEqual(['pay.do', 'pay.do', 'pay.do']);
   expect(report).toMatchObject({ code: 'REPEATED_FAILURE', receipts: [] });
+});
+
+test('a further attempt that is not sent any more does not take the receipt away', () => {
+  const retry = { max: 1, baseMs: 1_000, capMs: 1_000, on: ['semantic'] } as const;
+  const pay = tool('pay', 'end', { accept: 'it == "paid"', retry });
+  const def = { effect: 'write', idempotent: true } as ToolDef;
+  const core = new Core(flowOf({ pay, end: end() }, { tools: { pay: def } }));
+  core.sent = 'no';
+  core.answer('0#0', 'perhaps');
+  expect(core.owed).toEqual(['0#0 pay']);
+  core.tell({ type: 'cancel', by: 'ann', why: '' }, 2);
+  expect(core.state?.outcome).toMatchObject({ code: 'USER_CANCEL' });
+  expect(receiptsOf(core.program, core.events)).toMatchObject([
+    { tool: 'pay', result: 'perhaps', status: 'committed' },
+  ]);
 });

@@ -69,7 +69,7 @@ test('each thing that a person would name is one event, in order', async () => {
     'model.started look',
     'model.finished look',
     'tool.proposed look',
-    'check.finished look',
+    'call.judged look',
     'tool.started look',
     'tool.finished look',
     'model.started look',

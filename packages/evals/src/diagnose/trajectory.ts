@@ -4,6 +4,7 @@
  */
 import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
+import { CONTROLS_CHECK } from '@sluice-internal/kernel/ir';
 import type { Node, ToolDef } from '@sluice-internal/kernel/ir';
 import { nameAt } from '@sluice-internal/engine/report';
 import type { MadeDecision } from '@sluice-internal/engine/ports';
@@ -214,11 +215,20 @@ function memoryStep(call: CallRecord) {
 
 function failedCheck(call: CallRecord): Trajectory['failedChecks'] {
   const { kind, name, input } = call;
-  const { ok, reason } = fieldsOf(call);
-  if (kind !== 'check' || ok !== false || name.startsWith('memory.')) return [];
+  if (kind !== 'check' || name.startsWith('memory.')) return [];
+  const { seq } = call.verdict ?? call;
+  const isControls = name === CONTROLS_CHECK;
+  const { ok, reason } = isControls ? argumentsVerdict(call) : fieldsOf(call);
+  if (ok !== false) return [];
   const grounding = name === 'policy:grounding';
-  const isArguments = name === 'policy:arguments';
-  if (name.startsWith('policy:') && !grounding && !isArguments) return [];
-  const check = isArguments ? String(input['tool']) : name;
-  return [{ seq: call.verdict?.seq ?? call.seq, check, reason: String(reason ?? ''), grounding }];
+  if (name.startsWith('policy:') && !grounding) return [];
+  const check = isControls ? String(input['tool']) : name;
+  return [{ seq, check, reason: String(reason ?? ''), grounding }];
+}
+
+/** The verdict about the arguments of a proposed call. */
+function argumentsVerdict(call: CallRecord): { readonly [field: string]: Json } {
+  const { verdicts } = fieldsOf(call);
+  const { arguments: verdict } = isRecord(verdicts ?? null) ? (verdicts as { [control: string]: Json }) : {};
+  return isRecord(verdict ?? null) ? (verdict as { [field: string]: Json }) : {};
 }

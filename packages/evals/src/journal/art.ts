@@ -5,7 +5,14 @@
 import { hash } from 'node:crypto';
 import { canonical, isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { BUDGET_ROWS, DIMENSION_ROWS, clockOf, isCounted, shownAmount } from '@sluice-internal/kernel/ir';
+import {
+  BUDGET_ROWS,
+  CONTROLS_CHECK,
+  DIMENSION_ROWS,
+  clockOf,
+  isCounted,
+  shownAmount,
+} from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Event } from '@sluice-internal/kernel/ir';
 import type { Report } from '@sluice-internal/engine/ports';
 import { fieldsOf, outcomeOf, type CallRecord, type RunRecord } from './record.ts';
@@ -127,6 +134,7 @@ function budgetVector(flow: CompiledFlow, { usage }: Report, raised: { readonly 
 
 /** Judged answers of models and tools are schema checks. A check of the flow has the name of its subject. */
 function validationsOf(call: CallRecord) {
+  if (call.name === CONTROLS_CHECK && call.kind === 'check') return controlValidations(call);
   const kind = kindOf(call);
   if (kind === null) return [];
   const retried = call.retries.map(({ seq, error }) => ({
@@ -144,11 +152,26 @@ function validationsOf(call: CallRecord) {
   return [...retried, { seq, kind, subject: call.node, passed: accepted && refused === null, reason: reason ?? null }];
 }
 
+/** One check of a call judges for several controls. */
+function controlValidations(call: CallRecord) {
+  const { verdicts } = fieldsOf(call);
+  const { seq } = call.verdict ?? call;
+  return Object.entries(isRecord(verdicts ?? null) ? (verdicts as { [control: string]: Json }) : {}).map(
+    ([control, given]) => {
+      const { ok, reason = null } = isRecord(given) ? given : {};
+      const kind = CONTROL_KINDS[control] ?? 'safety';
+      const passed = ok === true;
+      return { seq, kind, subject: call.node, passed, reason: passed || reason === null ? null : String(reason) };
+    },
+  );
+}
+
+const CONTROL_KINDS: { readonly [control: string]: string } = { arguments: 'schema', provenance: 'grounding' };
+
 function kindOf({ kind, name }: CallRecord): string | null {
   if (kind === 'model' || kind === 'tool') return 'schema';
   if (kind !== 'check') return null;
-  if (name === 'policy:grounding' || name === 'policy:provenance') return 'grounding';
-  if (name === 'policy:arguments') return 'schema';
+  if (name === 'policy:grounding') return 'grounding';
   return name.startsWith('policy:') ? 'safety' : 'acceptance';
 }
 

@@ -51,6 +51,7 @@ export function recordOf(read: ReadRun): RunRecord {
     const call = log.take(event);
     if (call?.seq === event.seq) addCall(fold, call);
     else if (event.type === 'slots.written') written(fold, log.state as RunState, event);
+    else if (event.type === 'call.judged' && 'error' in event) notMade(fold, log.state as RunState, event);
     else if (event.type === 'thread.forked') forked(fold, log.state as RunState, event);
   }
   const { calls, refused, plans, forks } = fold;
@@ -122,7 +123,18 @@ function written(fold: Fold, state: RunState, event: Of<'slots.written'>): void 
   }
 }
 
-function stopped(fold: Fold, event: Of<'slots.written'>, error: Json | undefined, call: Json | undefined): void {
+/** Controls have ended the turn. */
+function notMade(fold: Fold, state: RunState, event: Of<'call.judged'>): void {
+  const { error = null, call } = state.threads.get(event.thread)?.slots ?? {};
+  stopped(fold, event, error, call);
+}
+
+function stopped(
+  fold: Fold,
+  event: Of<'slots.written' | 'call.judged'>,
+  error: Json | undefined,
+  call: Json | undefined,
+): void {
   if (!isRecord(error) || error['class'] !== 'policy' || !isRecord(call) || typeof call['name'] !== 'string') return;
   if (fold.calls.some(({ kind, thread }) => kind === 'tool' && thread === event.thread)) return;
   const { name: tool, args = null } = call;
@@ -131,7 +143,7 @@ function stopped(fold: Fold, event: Of<'slots.written'>, error: Json | undefined
 
 function addRefused(
   { refused, agents }: Fold,
-  { seq, thread }: Of<'slots.written'>,
+  { seq, thread }: Of<'slots.written' | 'call.judged'>,
   call: Omit<RefusedCall, 'seq' | 'agent'>,
 ): void {
   refused.push({ seq, ...call, agent: inherited(agents, thread) ?? null });

@@ -2,7 +2,7 @@
  * Drives the pure core through one generated future. Time is a number, so no step waits. A crash throws the state away and
  * folds it again from the events, as after a restart; calls that were under way are then made again.
  */
-import { evolve, outstanding, settle } from '@sluice-internal/kernel/core';
+import { askOf, evolve, outstanding, settle } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Command, Event, Fact, Instant, RunState, Settled } from '@sluice-internal/kernel/ir';
@@ -55,6 +55,8 @@ class Life {
   #coming: Coming[] = [];
   /** Calls and questions that are under way. */
   #begun = new Set<string>();
+  /** Calls that a process began which has crashed since. */
+  readonly #lost = new Set<string>();
 
   constructor(program: Program, future: Future, check: RealCheck) {
     this.#program = program;
@@ -75,6 +77,7 @@ class Life {
     const { commands, wake } = outstanding(this.#program, state);
     for (const command of commands) await this.#begin(command);
     this.#ask(state);
+    this.#answerDrops(state);
     const next = this.#coming.reduce<Coming | null>(
       (a, b) => (a === null || b.at < a.at || (b.at === a.at && b.order < a.order) ? b : a),
       null,
@@ -120,15 +123,26 @@ class Life {
           });
         continue;
       }
-      const node = this.#program.flow.nodes[id];
-      if (node?.op !== 'do' || node.effect.kind !== 'ask') continue;
-      const given = this.#future.answer(question, node.effect);
+      // The engine itself asks about a call that may have happened.
+      const given = this.#future.answer(question, askOf(this.#program, state, pending)?.choices ?? []);
       if (given === null) continue;
       const { by, ...answer } = given.answer;
       const { flow } = this.#program;
       const answers = question.approvers === undefined ? [{ ...answer, by }] : standIns(flow, state, pending, answer);
       for (const each of answers)
         this.#expect(this.#now + given.afterMs, { type: 'answer', id: question.id, answer: each });
+    }
+  }
+
+  /** Nothing of a dropped call comes any more. It was sent if it was begun; what an earlier process did is not known. */
+  #answerDrops(state: RunState): void {
+    for (const { key, attempt, dropped } of state.pending.values()) {
+      const id = `${key} ${attempt}`;
+      if (dropped === undefined || this.#begun.has(`drop ${id}`)) continue;
+      this.#begun.add(`drop ${id}`);
+      this.#coming = this.#coming.filter(({ fact }) => fact.type !== 'settle' || fact.key !== key);
+      const sent = this.#begun.has(id) ? 'yes' : this.#lost.has(id) ? 'unknown' : 'no';
+      this.#expect(this.#now, { type: 'dropped', key, sent });
     }
   }
 
@@ -143,6 +157,7 @@ class Life {
     const open = [...(this.state?.pending.values() ?? [])].filter(
       ({ question, signal }) => question !== null || signal !== undefined,
     );
+    for (const id of this.#begun) this.#lost.add(id);
     this.#begun = new Set(open.map(({ key }) => key));
   }
 }

@@ -13,7 +13,10 @@ export interface Future {
   /** The result of a call, and the milliseconds that it takes. Null if a real performer must answer. */
   result(command: Command): { readonly settled: Settled; readonly afterMs: number };
   /** Null if no person ever answers. */
-  answer(question: Question, effect: AskEffect): { readonly answer: Answer; readonly afterMs: number } | null;
+  answer(
+    question: Question,
+    choices: AskEffect['choices'],
+  ): { readonly answer: Answer; readonly afterMs: number } | null;
   /** The data of a signal; null if it is never sent. */
   signal(node: NodeId): { readonly data: Json; readonly afterMs: number } | null;
 }
@@ -40,7 +43,7 @@ export function createFuture(flow: CompiledFlow, literals: Literals, seed: numbe
         return { settled: { ok: false, error: chance.pick(FAILURES), used: usedBy(flow, command, '') }, afterMs };
       return { settled: successOf(given, flow, command), afterMs };
     },
-    answer: (question, effect) => answerFor(given, question, effect),
+    answer: (question, choices) => answerFor(given, question, choices),
     signal: (node) =>
       chance.oneIn(10)
         ? null
@@ -139,11 +142,15 @@ function usedBy(flow: CompiledFlow, command: Command, text: string): NonNullable
   return { inputTokens, outputTokens, costMicros };
 }
 
-function answerFor(given: Generator, { choices }: Question, effect: AskEffect): ReturnType<Future['answer']> {
+function answerFor(
+  given: Generator,
+  { choices }: Question,
+  described: AskEffect['choices'],
+): ReturnType<Future['answer']> {
   const { chance } = given;
   if (choices.length === 0 || chance.oneIn(25)) return null;
   const choice = chance.pick(choices);
-  const declared = effect.choices.find(({ name }) => name === choice);
+  const declared = described.find(({ name }) => name === choice);
   const needs = declared?.needs;
   const edit =
     declared?.edit !== undefined && (needs === 'edit' || needs === 'either')

@@ -65,6 +65,6 @@ function recordedVault(): OpenVault {
     ...vault,
     tokenFor: async (run, type, value) =>
       type === LOOKALIKE && isToken(value) ? value : vault.tokenFor(run, type, value),
-    valueOf: (run, token) => vault.valueOf(run, token) ?? token,
+    valueOf: async (run, token) => (await vault.valueOf(run, token)) ?? token,
   });
 }

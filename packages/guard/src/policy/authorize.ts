@@ -1,5 +1,5 @@
 /**
- * `policy:authorize`: evaluates the Cedar policies of the flow for a call of this user, tenant and agent. Arguments
+ * The control `policy` evaluates the Cedar policies of the flow for a call of this user, tenant and agent. Arguments
  * that cannot be expressed in Cedar are denied. `policy:stage` does the same for a stage.
  */
 import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';

@@ -1,5 +1,5 @@
 /**
- * `policy:egress`: finds arguments that can carry confidential data off the machine. Once the run has read something from a
+ * The control `egress` finds arguments that can carry confidential data off the machine. Once the run has read something from a
  * confidential tool, each word of the arguments must come from the user, the author or another tool. A word that comes from
  * the confidential data, or that only the model has named, needs approval: it can be a value in any encoding.
  */

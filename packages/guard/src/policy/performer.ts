@@ -1,9 +1,14 @@
 /**
- * Performs the `policy:` checks. Each returns a verdict with a reason; the flow decides what follows. To add a check, write one
- * function and list it here.
+ * Performs the `policy:` checks, and the controls of calls together. Each returns a verdict with a reason; the flow decides what
+ * follows. To add a check, write one function and list it here; a control of tool calls is a file of the package `controls`.
  */
+import { isDeepStrictEqual } from 'node:util';
+import { performControl } from '@sluice-internal/controls';
+import type { Libraries } from '@sluice-internal/controls';
+import { isRecord, listOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { PerformError, fail } from '@sluice-internal/engine/ports';
+import { CONTROLS_CHECK } from '@sluice-internal/kernel/ir';
+import { fail, failureOf } from '@sluice-internal/engine/ports';
 import type { Call, Performer } from '@sluice-internal/engine/ports';
 import { authorize, authorizeStage } from './authorize.ts';
 import { checkCites } from '../values/cites.ts';
@@ -16,17 +21,19 @@ import { checkProvenance } from './provenance.ts';
 
 export function policyPerformer(): Performer {
   const checks: { readonly [name: string]: (call: Call) => Json } = {
-    'policy:arguments': checkArguments,
-    'policy:authorize': authorize,
     'policy:stage': authorizeStage,
-    'policy:rate': rateLimiter(),
-    'policy:provenance': checkProvenance,
-    'policy:egress': checkEgress,
     'policy:output': checkOutput,
     'policy:grounding': checkGrounding,
     'policy:evidence': checkEvidence,
     'policy:bind': checkBound,
     'policy:cites': checkCites,
+    [CONTROLS_CHECK]: controlsTogether({
+      validate: checkArguments,
+      authorize,
+      traceValues: checkProvenance,
+      traceSecrets: checkEgress,
+      takeToken: rateLimiter(),
+    }),
   };
   return {
     perform: async (call) => {
@@ -40,31 +47,68 @@ export function policyPerformer(): Performer {
 
 /** The command is one of these checks. */
 export function isPolicyCheck({ kind, name }: Call['command']): boolean {
-  return kind === 'check' && name.startsWith('policy:');
+  return kind === 'check' && (name === CONTROLS_CHECK || name.startsWith('policy:'));
 }
 
-/**
- * `policy:rate`: limits the calls of a tool per tenant and time window, over all runs of this process. A call above the limit
- * fails with `rate_limit` and the time to wait, so the flow retries it later.
- */
+interface Listed {
+  readonly control: string;
+  readonly check: string;
+  readonly input: { readonly [field: string]: Json };
+  /** Its no is a doubt, so the controls after it judge too. */
+  readonly asks?: boolean;
+}
+
+/** The controls judge in order until one refuses. Each sees the arguments as the one before has left them. */
+function controlsTogether(libraries: Libraries<Call>): (call: Call) => Json {
+  return (call): Json => {
+    const { controls, ...common } = call.command.input;
+    const verdicts: { [control: string]: Json } = {};
+    let { args = null } = common;
+    let isChanged = false;
+    for (const { control, check, input, asks = false } of listOf(controls) as unknown as readonly Listed[]) {
+      const command = { ...call.command, name: check, input: { ...common, args, ...input } };
+      const { args: given, ...verdict } = judged(check, { ...call, command }, libraries);
+      if (given !== undefined && !isDeepStrictEqual(given, args)) {
+        args = given;
+        isChanged = true;
+      }
+      verdicts[control] = verdict;
+      if (verdict['ok'] !== true && !asks) break;
+    }
+    return isChanged ? { verdicts, args } : { verdicts };
+  };
+}
+
+/** A control that cannot be performed refuses the call. */
+function judged(check: string, call: Call, libraries: Libraries<Call>): { readonly [field: string]: Json } {
+  try {
+    const verdict = performControl(check, call, libraries);
+    return isRecord(verdict ?? null)
+      ? (verdict as { [field: string]: Json })
+      : { ok: false, reason: `there is no control \`${check}\`` };
+  } catch (error) {
+    return { ok: false, reason: failureOf(error).message };
+  }
+}
+
+/** Limits the calls of a tool per tenant and time window, over all runs of this process. A call above the limit waits. */
 function rateLimiter(): (call: Call) => Json {
   const taken = new Map<string, { readonly at: number; readonly key: string }[]>();
-  return ({ command, flow, clock }) => {
+  return ({ command, flow, clock }): Json => {
     const tool = String(command.input['tool']);
     const rate = Object.hasOwn(flow.tools, tool) ? flow.tools[tool]?.rate : undefined;
     if (rate === undefined) return { ok: true };
     const { calls, perMs } = rate;
     const now = clock.now();
     const who = JSON.stringify([command.origin?.tenant ?? '', tool]);
-    const key = `${command.run} ${command.key}`;
+    const key = `${command.run} ${String(command.input['call'] ?? command.key)}`;
     const recent = (taken.get(who) ?? []).filter(({ at }) => at > now - perMs);
-    // A call that is checked again after a crash keeps its place.
+    // A call that is judged again keeps its place.
     if (!recent.some((each) => each.key === key)) {
       const [oldest] = recent.slice(-calls);
       if (recent.length >= calls && oldest !== undefined) {
-        const message = `\`${tool}\` may be called ${calls} times in ${perMs / 1000} s`;
-        const retryAfterMs = oldest.at + perMs - now + 1;
-        throw new PerformError({ class: 'rate_limit', type: 'RateLimitError', message, retryAfterMs });
+        const reason = `\`${tool}\` may be called ${calls} times in ${perMs / 1000} s`;
+        return { ok: false, reason, until: oldest.at + perMs + 1 };
       }
       recent.push({ at: now, key });
     }

@@ -1,5 +1,5 @@
 /**
- * `policy:provenance`: finds the source of each argument of a proposed call. The input, the author and trusted tools vouch for
+ * The control `provenance` finds the source of each argument of a proposed call. The input, the author and trusted tools vouch for
  * a value as a whole token. Any other text from outside taints it. A value without a source was composed by the model. There
  * are no rules until the run has read something from outside. The rules depend on the effect class.
  */

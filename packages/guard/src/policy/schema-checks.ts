@@ -1,5 +1,5 @@
 /**
- * Checks against a JSON Schema. `policy:arguments` converts the drafted arguments of a call to the types of the tool's schema
+ * Checks against a JSON Schema. The control `arguments` converts the drafted arguments of a call to the types of the tool's schema
  * where that loses nothing, then validates them. `policy:output` validates an answer against the agent's output schema.
  */
 import { isRecord, oneObject, parsedJson, reasonOf, unfenced } from '@sluice-internal/kernel/expr';

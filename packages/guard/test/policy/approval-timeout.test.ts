@@ -1,4 +1,5 @@
 /** How long the questions of a boundary wait for an answer. */
+import type { Node } from '@sluice-internal/kernel/ir';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../../library/src/compile.ts';
 
@@ -38,9 +39,11 @@ describe('`approval_timeout` applies to every question but that of an approval n
     ['the review of a plan', team({ Type: 'magentic', Magentic: magentic })],
   ])('%s', (_, document) => {
     const compiled = compile({ boundary: { approval_timeout: 60 }, ...document });
-    const asked = Object.values(compiled.flow?.nodes ?? {}).filter(
-      (node) => node.op === 'do' && node.effect.kind === 'ask',
-    );
+    const asked = Object.values<Node>(compiled.flow?.nodes ?? {}).flatMap((node): object[] => {
+      if (node.op !== 'do') return [];
+      const asks = (node.controls?.walk ?? []).flatMap((each) => (each.how === 'ask' ? [each.with] : []));
+      return node.effect.kind === 'ask' ? [node, ...asks] : asks;
+    });
     expect(compiled.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
     expect(asked).not.toEqual([]);
     for (const node of asked) expect(node).toMatchObject({ timeoutMs: 60_000 });

@@ -6,6 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { openMemory } from '@sluice-internal/engine/memory';
 import { policyPerformer } from '@sluice-internal/guard/policy';
 import { openSqlite } from '@sluice-internal/store-sqlite';
+import { CONTROLS_CHECK } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Event } from '@sluice-internal/kernel/ir';
 import { replay } from '@sluice-internal/engine/audit';
 import { createVirtualClock } from '@sluice-internal/engine/ports';
@@ -30,7 +31,15 @@ function compiled(document: object): CompiledFlow {
 function engineOf(store: Store, script: Script, start: number, calls: number[]): Engine {
   const policy = policyPerformer();
   const scripted = scriptedPerformer(script, {
-    perform: async (call) => (call.command.name === 'policy:rate' ? { ok: true, value: {} } : policy.perform(call)),
+    perform: async (call) => {
+      const { command } = call;
+      if (command.name !== CONTROLS_CHECK) return policy.perform(call);
+      const listed = command.input['controls'] as unknown as readonly { readonly control: string }[];
+      const controls = listed.filter(({ control }) => control !== 'rate') as never;
+      const settled = await policy.perform({ ...call, command: { ...command, input: { ...command.input, controls } } });
+      const { verdicts } = (settled.ok ? settled.value : {}) as { readonly verdicts: object };
+      return { ok: true, value: { verdicts: { ...verdicts, rate: { ok: true } } } };
+    },
   });
   return createRuntime({
     store,

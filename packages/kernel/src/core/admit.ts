@@ -4,7 +4,7 @@
  */
 import type { Json } from '../expr/json.ts';
 import { samePerson } from '../ir/identity.ts';
-import type { Choice, DoNode } from '../ir/nodes.ts';
+import type { Choice } from '../ir/nodes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { allowedPeople, countedOnly, recorded, refusalOf, together } from './approvers.ts';
 import type { AnswerObjection } from './approvers.ts';
@@ -14,6 +14,7 @@ import { authorOf } from './failure.ts';
 import { grant } from './grant.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
+import { askOf } from './walk.ts';
 import type { Answer, EventBody, Fact, Instant, Pending, Question, Refusal, RunState } from '../ir/events.ts';
 
 export function admit(
@@ -170,7 +171,7 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   const question = pending?.question;
   if (pending === undefined || question === undefined || question === null || pending.observed !== null)
     return { refused: 'approval-closed', message: `no open question has the id \`${id}\`` };
-  const refusal = refusalOf(program.flow, state, pending, given) ?? unfitAnswer(program, pending, question, given);
+  const refusal = refusalOf(program.flow, state, pending, given) ?? unfitAnswer(program, state, pending, given);
   if (refusal !== null) return recorded(pending, given, refusal);
   const counted = countedOnly(pending, given);
   if (counted !== null) return [counted];
@@ -180,8 +181,8 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
 }
 
 /** The objection to an answer of a person who may answer; null if it fits the question. */
-function unfitAnswer(program: Program, pending: Pending, question: Question, given: Answer): AnswerObjection | null {
-  const { id, choices, payload, askedBy } = question;
+function unfitAnswer(program: Program, state: RunState, pending: Pending, given: Answer): AnswerObjection | null {
+  const { id, choices, payload, askedBy } = pending.question as Question;
   const { choice, by } = given;
   if (!choices.includes(choice))
     return { refused: 'not-a-choice', message: `\`${choice}\` is not a choice of \`${id}\`: ${choices.join(', ')}` };
@@ -190,15 +191,13 @@ function unfitAnswer(program: Program, pending: Pending, question: Question, giv
   if (samePerson(by, askedBy))
     return { refused: 'self-approval', message: `\`${by}\` asked \`${id}\` and may not answer it` };
   // The data comes last: a refusal for another reason is recorded without it, and a replay must find the same reason.
-  const unfit = unfitData(program, pending, given);
+  const unfit = unfitData(program, state, pending, given);
   return unfit === null ? null : { refused: 'bad-answer', message: `\`${choice}\` of \`${id}\` ${unfit}` };
 }
 
 /** The problem with the data or text of an answer. Null if both fit the choice. */
-function unfitData(program: Program, { node }: Pending, { choice, edit, text }: Answer): string | null {
-  const { effect } = nodeAt(program, node) as DoNode;
-  // A question about a call that may have happened belongs to the node of the call.
-  const chosen = effect.kind === 'ask' ? effect.choices.find(({ name }) => name === choice) : undefined;
+function unfitData(program: Program, state: RunState, pending: Pending, { choice, edit, text }: Answer): string | null {
+  const chosen = askOf(program, state, pending)?.choices.find(({ name }) => name === choice);
   const missing = missingIn(chosen?.needs, edit !== undefined, text !== undefined && text.trim() !== '');
   if (missing !== null || edit === undefined) return missing;
   if (chosen?.edit === undefined) return 'takes no data (`edit`)';

@@ -3,12 +3,13 @@
  * in the queue that can move moves. The order is part of the state, so the same journal always leads to the same decision.
  */
 import { codeOfFailure } from '../ir/codes.ts';
+import { controlsAhead, stoppedBefore, waitsForSiblings, walkControls } from './controls.ts';
 import { judge } from './judge.ts';
-import { request } from './request.ts';
+import { request, unfitCall } from './request.ts';
 import { expressionError } from './failure.ts';
 import { holds } from './guard.ts';
 import { fork, join } from './fork.ts';
-import type { Case, EndNode, LetNode, Node, PickNode } from '../ir/nodes.ts';
+import type { Case, DoNode, EndNode, LetNode, Node, PickNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { awaitsDrops } from './drops.ts';
 import { tripOnVisit } from './meters.ts';
@@ -48,7 +49,7 @@ function act(program: Program, state: RunState, thread: Thread): readonly EventB
   const trip = tripOnVisit({ program, state, thread, node }, declaredOf(program, node));
   if (trip !== null) return awaitsDrops(state) ? NOTHING : [trip];
   const events = visit(program, state, thread, node);
-  if (node.expects === undefined || events.length === 0) return events;
+  if (node.expects === undefined || events.length === 0 || thread.walk !== undefined) return events;
   const paths = node.expects.filter((path) => !hasPath(thread.slots, path));
   if (paths.length === 0) return events;
   return [{ type: 'value.missing', thread: thread.id, node: thread.at, paths }, ...events];
@@ -63,12 +64,29 @@ function visit(program: Program, state: RunState, thread: Thread, node: Node): r
     case 'pick':
       return pick(program, thread, node);
     case 'do':
-      return request({ program, state, thread, node });
+      return call(program, state, thread, node);
     case 'fork':
       return guarded(program, thread, node, () => fork(program, state, thread, node));
     case 'end':
       return guarded(program, thread, node, () => end(program, state, thread, node));
   }
+}
+
+/** Walks the controls of the call, then requests it. If it no longer fits, an approval stays unused. */
+function call(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
+  const visit = { program, state, thread, node };
+  const stopped = stoppedBefore(visit);
+  if (stopped !== null) return stopped;
+  const controls = controlsAhead(thread, node);
+  if (controls !== null) {
+    const unfit = thread.walk === undefined ? unfitCall(visit) : null;
+    return unfit ?? walkControls(visit, controls);
+  }
+  if (waitsForSiblings(state, thread, node)) return NOTHING;
+  const events = request(visit);
+  const { approved: unused } = thread.walk ?? {};
+  if (unused === undefined) return events;
+  return events.map((event) => (event.type === 'meter.tripped' ? { ...event, unused } : event));
 }
 
 /** A text that a decision compared as a number is an event, as in a guard. */

@@ -75,8 +75,10 @@ export function resume(program: Program, state: RunState, at: Instant): readonly
 }
 
 /** How often the call may be made again after crashes. */
-export function recallsOf(program: Program, { node, undoes, settles }: Pending): number {
+export function recallsOf(program: Program, { node, undoes, settles, control }: Pending): number {
   const { undo, recalls } = nodeAt(program, node) as DoNode;
+  // A check of the call changes nothing.
+  if (control !== undefined) return RECALLS_MAX;
   const own = undoes === null && settles === undefined ? recalls : undo?.recalls;
   return own ?? RECALLS_MAX;
 }
@@ -89,7 +91,7 @@ function lostResult({ flow }: Program, { kind, name, undoes }: Pending): Settled
 
 /** The deadline of a call that begins again now. The time of the run and of the caller goes on while nobody works. */
 function fullTime(program: Program, state: RunState, pending: Pending, at: Instant): Instant | null {
-  const { undoes, settles, node, thread, timed = [] } = pending;
+  const { undoes, settles, control, node, thread, timed = [] } = pending;
   if (undoes !== null) {
     const entry = threadOf(state, thread).undo.find(({ key }) => key === undoes);
     return at + (entry?.timeoutMs ?? 0);
@@ -97,7 +99,7 @@ function fullTime(program: Program, state: RunState, pending: Pending, at: Insta
   const { timeoutMs, undo } = nodeAt(program, node) as DoNode;
   if (settles !== undefined) return deadlineAfter(at, pending.key === settles ? timeoutMs : lookupTime(undo));
   const left = timed.map((id) => limitOf(state, id, meterAt(program, id)) - timeUsed(state, id));
-  const own = deadlineFrom(state, at, timeoutMs);
+  const own = deadlineFrom(state, at, control === undefined ? timeoutMs : null);
   return left.length === 0 ? own : sooner(own, at + Math.max(0, Math.min(...left)));
 }
 

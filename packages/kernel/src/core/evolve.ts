@@ -75,6 +75,7 @@ const FOLDS: Folds = {
     failedOver(threadOf(state, thread), error, to);
   },
   'effect.requested': requested,
+  'call.judged': callJudged,
   'effect.settled': recordResult,
   'effect.judged': judged,
   'effect.dropped': dropped,
@@ -92,6 +93,8 @@ const FOLDS: Folds = {
     if (event.stuck !== undefined) delete state.recent[event.meter];
     if (event.repeated?.rule === 'rephrased')
       state.recent[event.meter] = withoutCalls(state, event.meter, `${thread.id}#${thread.acts}`);
+    // An approval that was not used is asked for again.
+    if (event.unused !== undefined) delete thread.walk;
     if (event.error !== undefined) noteStop(state, thread, { at: event.node, meter: event.meter });
     tripped(thread, event);
   },
@@ -280,12 +283,8 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
     observed: null,
     accepted: false,
   };
-  if (event.timed !== undefined) pending.timed = event.timed;
-  if (event.watched !== undefined) pending.watched = event.watched;
-  if (event.turns !== undefined) pending.turns = event.turns;
-  if (event.charge !== undefined) pending.visits = event.charge;
-  if (event.until !== undefined) pending.until = event.until;
-  if (event.signal !== undefined) pending.signal = event.signal;
+  if (event.control === undefined) delete thread.walk;
+  keepMarks(pending, event);
   const afterMs = event.question?.approvers?.escalation?.afterMs;
   if (afterMs !== undefined) {
     pending.escalateAt = event.at + afterMs;
@@ -294,9 +293,22 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
   expect(state, pending);
 }
 
+/** The fields that few calls have. */
+function keepMarks(pending: Pending, event: EventOf<'effect.requested'>): void {
+  const { control, timed, watched, turns, charge: visits, until, signal } = event;
+  if (control !== undefined) pending.control = control;
+  if (timed !== undefined) pending.timed = timed;
+  if (watched !== undefined) pending.watched = watched;
+  if (turns !== undefined) pending.turns = turns;
+  if (visits !== undefined) pending.visits = visits;
+  if (until !== undefined) pending.until = until;
+  if (signal !== undefined) pending.signal = signal;
+}
+
 /** A call that finds out about another one belongs to the undo of its thread. */
-function awaiting({ doing }: Thread, { settles, key }: EventOf<'effect.requested'>): Thread['doing'] {
-  return settles !== undefined && doing.is === 'unwinding' ? { ...doing, on: key } : { is: 'waiting', on: key };
+function awaiting({ doing }: Thread, { settles, control, key }: EventOf<'effect.requested'>): Thread['doing'] {
+  if (settles !== undefined && doing.is === 'unwinding') return { ...doing, on: key };
+  return control === undefined ? { is: 'waiting', on: key } : { is: 'waiting', on: key, control: true };
 }
 
 function countOf(
@@ -307,6 +319,33 @@ function countOf(
   if (settles === undefined) return { ordinal: called(state, kind, name), attempt: 1 };
   const attempt = settles === key ? attemptsOf(thread, key) + 1 : 1;
   return { ordinal: ordinal(state, kind, name), attempt, settles };
+}
+
+/** The walk over the controls goes on, or the call is not made. */
+function callJudged(state: RunState, event: EventOf<'call.judged'>): void {
+  const thread = threadOf(state, event.thread);
+  const pending = event.of === undefined ? undefined : state.pending.get(event.of);
+  if (event.of !== undefined) state.pending.delete(event.of);
+  charge(state, event.charge);
+  const it = pending?.observed?.ok === true ? pending.observed.value : null;
+  if (event.writes !== undefined) thread.slots = applyWrites(thread.slots, event.writes, it, state.threads.size === 1);
+  if ('walk' in event) {
+    thread.walk = event.walk;
+    thread.doing = READY;
+  } else if ('refusal' in event) {
+    thread.slots = { ...thread.slots, _refusal: { ...event.refusal } };
+    moveTo(thread, event.to);
+  } else if ('error' in event) {
+    if (isBudgetError(event.error)) noteUnmade(state, thread);
+    failedOver(thread, event.error, event.to);
+  } else thread.doing = READY;
+}
+
+/** A call before this one in the same reply did not fit. If an operator grants more, its controls are walked again. */
+function noteUnmade(state: RunState, thread: Thread): void {
+  delete thread.walk;
+  thread.doing = READY;
+  noteStop(state, thread, { at: thread.at });
 }
 
 /** The last answer of a person counts. */
@@ -780,13 +819,21 @@ function joined(state: RunState, event: EventOf<'fork.joined'>): void {
   if (parent.doing.is !== 'forked') return;
   const { fork } = parent.doing;
   if (event.why === 'short' && fork.outcomes.some((outcome) => isBudgetError(outcome?.error)))
-    noteStop(state, parent, { at: parent.at });
+    noteShort(state, parent, event.unstarted !== undefined);
   else forgetStops(state, parent.id);
   dropBranches(state, parent);
   parent.slots = { ...gathered(parent.slots, fork), [fork.into]: outcomes(fork, event.unstarted) };
   if (event.error === undefined) moveTo(parent, event.to);
   else failedOver(parent, event.error, event.to);
   enqueue(state, parent.id);
+}
+
+/** Branches whose calls were still being judged are kept too. */
+function noteShort(state: RunState, parent: Thread, isUnstarted: boolean): void {
+  noteStop(state, parent, { at: parent.at });
+  if (!isUnstarted) return;
+  for (const thread of state.threads.values())
+    if (isBelow(thread.id, parent) && thread.doing.is === 'waiting') noteStop(state, thread, { at: thread.at });
 }
 
 /** Drops the branches that still run. The completed effects of a dropped branch are undone in a separate thread. */
@@ -869,7 +916,7 @@ function concat(before: Json, given: readonly Json[]): Json {
 
 function outcomes(fork: ForkState, unstarted: ErrorRecord | undefined): Json {
   return fork.outcomes.map((outcome, index) => {
-    const error = outcome === null && index >= fork.started ? unstarted : outcome?.error;
+    const error = outcome === null ? unstarted : outcome.error;
     return {
       name: branchName(fork, index),
       state: outcome?.state ?? (error ? 'failed' : 'cancelled'),

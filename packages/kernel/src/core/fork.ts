@@ -45,7 +45,8 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
 export function join(program: Program, state: RunState, thread: Thread, fork: ForkState): readonly EventBody[] {
   const node = nodeAt(program, fork.node) as ForkNode;
   const need = node.need === 'all' ? fork.total : node.need;
-  const { spent, left } = stillToEnd(fork);
+  const { spent, left: open } = stillToEnd(fork);
+  const left = spent === undefined ? open : open - withdrawn(program, state, thread, fork);
   if (fork.ok >= need && (node.need !== 'all' || left === 0)) return joined(state, thread, 'met', node.next);
   const late = isForkDue(fork, state.now) && left > 0;
   // A used-up budget lets calls that are under way end.
@@ -63,6 +64,21 @@ function stillToEnd(fork: ForkState): { readonly spent: ErrorRecord | undefined;
   const spent = fork.outcomes.map((outcome) => outcome?.error).find(isBudgetError);
   const startsNoMore = spent !== undefined && 'each' in fork.branches;
   return { spent, left: (startsNoMore ? fork.started : fork.total) - fork.done };
+}
+
+/**
+ * The calls of a reply that come after one that no longer fits, and that are still being judged: they are not made, so the join does
+ * not wait for the questions about them.
+ */
+function withdrawn(program: Program, state: RunState, { id, acts }: Thread, { outcomes, started }: ForkState): number {
+  let count = 0;
+  for (let index = outcomes.findIndex((outcome) => isBudgetError(outcome?.error)) + 1; index < started; index++) {
+    const branch = state.threads.get(`${id}:${acts - 1}.${index}`);
+    if (branch?.doing.is !== 'waiting' || branch.doing.control !== true) continue;
+    const node = nodeAt(program, branch.at);
+    if (node.op === 'do' && node.controls?.inOrder === true) count += 1;
+  }
+  return count;
 }
 
 /** Starts one more branch if the width and the claimed resources allow it. */

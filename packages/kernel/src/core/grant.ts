@@ -57,7 +57,7 @@ function refusalOf(
 
 /** The name of a call that was cut off and must not be made twice. */
 function cutOffEffect(program: Program, { at, doing, unsent }: StoppedThread): string | null {
-  if (doing.is !== 'waiting' || unsent === true) return null;
+  if (doing.is !== 'waiting' || doing.control === true || unsent === true) return null;
   const node = nodeAt(program, at);
   return node.op === 'do' && addsEffects(program.flow, node) ? nameOf(node) : null;
 }

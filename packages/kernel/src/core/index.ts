@@ -10,9 +10,10 @@ export { commandOf, inputOf, isAwaited, isOpenCall, isPaused, outstanding, statu
 export { createProgram, evaluateInput, nodeAt } from './program.ts';
 export type { Program, Pure } from './program.ts';
 export { normalised, printOf } from './repeats.ts';
-export { questionOf } from './request.ts';
+export { questionOf } from './question.ts';
 export { editSlots } from './run-fork.ts';
 export { settle } from './settle.ts';
 export { hasPath, readPath } from './slots.ts';
 export { isBelow } from './state.ts';
 export { isAbsent } from './unclear.ts';
+export { askOf } from './walk.ts';

@@ -1,7 +1,18 @@
 /** Judges the answer to an effect (L3): it is accepted and committed, tried again, or fails on a route that the flow declares. */
 import type { Json } from '../expr/json.ts';
-import type { EffectKey, ErrorRecord, EventBody, Failure, Instant, RunState, Thread } from '../ir/events.ts';
+import type {
+  EffectKey,
+  ErrorRecord,
+  EventBody,
+  Failure,
+  Instant,
+  Pending,
+  RunState,
+  Settled,
+  Thread,
+} from '../ir/events.ts';
 import type { DoNode, MeterId } from '../ir/nodes.ts';
+import { judgeControls } from './controls.ts';
 import { declaredOf } from './declared.ts';
 import { errorRecord, expressionError, addsEffects, nameOf, route } from './failure.ts';
 import { nodeAt, recordWrites } from './program.ts';
@@ -16,8 +27,14 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const pending = state.pending.get(key);
   if (pending === undefined || pending.observed === null) return [];
   const node = nodeAt(program, pending.node) as DoNode;
-  const { observed } = pending;
   const visit = { program, state, thread, node };
+  if (pending.control !== undefined && node.controls !== undefined) return judgeControls(visit, node.controls, pending);
+  return judgeCall(visit, pending, pending.observed);
+}
+
+function judgeCall(visit: Visit<DoNode>, pending: Pending, observed: Settled): readonly EventBody[] {
+  const { node } = visit;
+  const { key } = pending;
   const failure = observed.ok ? refusal(visit, observed.value) : observed.error;
   if (observed.ok && failure === null) return accept(visit, key, observed.value);
   const unsent = !observed.ok && observed.error.unsent !== undefined ? 1 : 0;

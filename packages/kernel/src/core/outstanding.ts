@@ -12,6 +12,7 @@ import type { RunStatus } from '../ir/codes.ts';
 import { threadOf } from './state.ts';
 import { inputToSettle } from './unclear.ts';
 import { enclosingDeadline, sooner } from './timing.ts';
+import { controlInput } from './walk.ts';
 
 export function outstanding(program: Program, state: RunState): Outbox {
   const commands: Command[] = [];
@@ -61,6 +62,7 @@ export function inputOf(program: Program, state: RunState, pending: Pending): Co
     return { args: entry?.args ?? null, result: entry?.result ?? null };
   }
   if (pending.settles !== undefined) return inputToSettle(program, thread, pending, pending.settles);
+  if (pending.control !== undefined) return controlInput(program, state, pending);
   const node = nodeAt(program, pending.node) as DoNode;
   const input = evaluateInput(program, node.effect.input, thread.slots);
   const isAfresh = pending.repair === undefined && pending.partial === undefined;

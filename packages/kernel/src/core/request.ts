@@ -5,18 +5,7 @@
 import type { Json } from '../expr/json.ts';
 import { instantOf } from '../expr/time.ts';
 import { worstCase } from '../ir/estimate.ts';
-import type {
-  EffectKey,
-  ErrorRecord,
-  EventBody,
-  Hold,
-  Instant,
-  Question,
-  RunId,
-  RunState,
-  Slots,
-  Undo,
-} from '../ir/events.ts';
+import type { ErrorRecord, EventBody, Hold, Instant, RunState, Slots, Undo } from '../ir/events.ts';
 import { hasEffects } from '../ir/effect-classes.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, Input } from '../ir/nodes.ts';
@@ -31,6 +20,7 @@ import { meterAt, reserve } from './meters.ts';
 import { stuckBefore } from './turns.ts';
 import { inWords, normalised, tripOnRepeat } from './repeats.ts';
 import { evaluateInput } from './program.ts';
+import { questionOf } from './question.ts';
 import type { Program, Visit } from './program.ts';
 import { deadlineFrom, sooner, timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
@@ -59,6 +49,12 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   if (holds !== undefined && 'type' in holds) return awaitsDrops(state) ? [] : [holds];
   const granted = { declared, prints, timing, wait, holds, undo: prepared.undo };
   return [requested(visit, granted)];
+}
+
+/** The failure of a call whose input cannot be evaluated, or does not fit the schema of its tool. No control judges such a call. */
+export function unfitCall(visit: Visit<DoNode>): readonly EventBody[] | null {
+  const prepared = prepare(visit);
+  return 'class' in prepared ? failUnrequested(visit, prepared) : null;
 }
 
 interface Prints {
@@ -104,7 +100,7 @@ function requested({ state, thread, node }: Visit<DoNode>, granted: Granted): Ev
     notBefore,
     paced,
     timed,
-    question: questionOf(state.run, node, key, fingerprint),
+    question: node.effect.kind === 'ask' ? questionOf(state.run, node.effect, key, fingerprint) : undefined,
     until: wait.until,
     signal: wait.signal,
     undo,
@@ -211,22 +207,3 @@ function waitOf({ now }: RunState, node: DoNode, input: Prepared['input']): Wait
 
 const NO_WAIT: Wait = {};
 const AN_INSTANT = 'an instant with its time zone, such as 2026-12-01T09:00:00Z';
-
-/** The question of a node, which follows from the graph; `payload` is the fingerprint of its input. */
-export function questionOf(run: RunId, { effect }: DoNode, key: EffectKey, payload: string): Question | undefined {
-  if (effect.kind !== 'ask') return undefined;
-  const { about, choices, onExpiry, code, askedBy, purpose, approvers } = effect;
-  const id = `a_${run}.${key.replace(/[#:]/g, '.')}`;
-  const names = choices.map(({ name }) => name);
-  return {
-    id,
-    about,
-    choices: names,
-    onExpiry,
-    code,
-    askedBy,
-    payload,
-    ...(purpose === undefined ? {} : { purpose }),
-    ...(approvers === undefined ? {} : { approvers }),
-  };
-}

@@ -14,6 +14,7 @@ export function failedOver(thread: Thread, error: ErrorRecord, to: NodeId): void
 export function moveTo(thread: Thread, to: NodeId): void {
   thread.at = to;
   thread.doing = READY;
+  delete thread.walk;
 }
 
 export const READY: Thread['doing'] = { is: 'ready' };

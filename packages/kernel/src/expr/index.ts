@@ -2,6 +2,7 @@
 export { bindOf, childrenOf, fieldOf, listMacroOf, pathOfAst, typeIn } from './ast.ts';
 export type { ListMacro } from './ast.ts';
 export { canonical } from './canonical.ts';
+export { isIdentifier, literal, object, path, quote } from './cel-text.ts';
 export { EvalError, reasonOf } from './error.ts';
 export { compileAst, compileExpr, pathOf } from './evaluate.ts';
 export type { Expr } from './evaluate.ts';

@@ -4,6 +4,7 @@
  */
 import type { Dimension } from './dimensions.ts';
 import type { EndState, TerminalCode } from './codes.ts';
+import type { Judged } from './controls.ts';
 import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
 import type { Pace, RecentCall, Repeated, Stuck } from './commands.ts';
@@ -125,7 +126,23 @@ interface EventFields {
       undo?: Undo;
       /** This call finds out if that one happened, before it is undone. With the same key, it is that call again. */
       settles?: EffectKey;
+      /** Set if the controls of the call request it: the position of the first that does. */
+      control?: number;
+      /** Of a control: the walk had begun before. */
+      again?: true;
     };
+  /**
+   * Controls have judged a call. Either the walk goes on, or the call is not made: the agent reads the refusal, or it is a failure.
+   */
+  'call.judged': Place &
+    Charged & {
+      /** The check or the question that gave the verdict. */
+      of?: EffectKey;
+      controls: readonly Judged[];
+      /** Arguments that a control or a person changed, and the answer. */
+      writes?: readonly WriteRecord[];
+      again?: true;
+    } & ({ walk: Walk } | { to: NodeId; refusal: Refused } | { to: NodeId; error: ErrorRecord } | { to?: undefined });
   'effect.settled': { key: EffectKey; attempt: number; result: Settled };
   'effect.judged': { key: EffectKey } & (
     | { verdict: 'accepted' }
@@ -166,6 +183,8 @@ interface EventFields {
     repeated?: Repeated;
     /** Of a budget: the failure of the thread. It is the thread's `error`, unless the slot `tripped` tells the reason. */
     error?: ErrorRecord;
+    /** The question whose approval is not used: the call no longer fits. */
+    unused?: string;
   };
   /** Agents repeat themselves without a new fact. The run goes on. */
   'deadlock.suspected': Place & { meter: MeterId; stuck: Stuck };
@@ -278,6 +297,39 @@ export interface UndoEntry extends Undo {
   asked?: true;
 }
 
+/** A refusal as the agent's flow reads it, in the slot `_refusal`. */
+export interface Refused {
+  readonly control: string;
+  readonly step: string;
+  readonly tag: string;
+  readonly reason: string;
+}
+
+/** How far the controls of a call have been walked. */
+export interface Walk {
+  /** The next control. After the last one the call is requested. */
+  readonly at: number;
+  /** A person is asked now: by the control itself, or about its refusal. */
+  readonly asks?: 'itself' | 'refusal';
+  /**
+   * The reason of the refusal that a person is asked about, and all that the check returned. `instead`: the place of the consequence
+   * that replaced that of the control.
+   */
+  readonly refused?: { readonly reason: string; readonly verdict: Json; readonly instead?: number };
+  /** The first check of the call: a check that is performed again knows that it is the same call. */
+  readonly call?: EffectKey;
+  /** A check wants to be performed at this time. */
+  readonly until?: Instant;
+  readonly waits?: number;
+  readonly doubt?: string;
+  /** The number of times that a person changed the arguments. */
+  readonly edits?: number;
+  /** The question whose answer let the call pass. */
+  readonly approved?: string;
+  /** Only volatile controls judge: a person has just answered. */
+  readonly again?: true;
+}
+
 export type Slots = { readonly [name: string]: Json };
 export interface ForkState {
   readonly key: EffectKey;
@@ -301,7 +353,8 @@ interface BranchOutcome extends Outcome {
 }
 export type Doing =
   | { readonly is: 'ready' }
-  | { readonly is: 'waiting'; readonly on: EffectKey }
+  /** `control`: it waits for a check of its call, or for a question about it. */
+  | { readonly is: 'waiting'; readonly on: EffectKey; readonly control?: true }
   | { readonly is: 'forked'; readonly fork: ForkState }
   | { readonly is: 'unwinding'; readonly outcome: Outcome; readonly on: EffectKey | null };
 export interface Thread {
@@ -315,6 +368,8 @@ export interface Thread {
   undo: UndoEntry[];
   /** The meters of the visit whose call the end of the run cut off. */
   cut?: readonly MeterId[];
+  /** Set while the controls of the call at this node are walked. */
+  walk?: Walk;
 }
 /** A thread as it was when a budget or the time of the run stopped it. */
 export interface StoppedThread extends Thread {
@@ -356,6 +411,8 @@ export interface Pending {
   turns?: readonly MeterId[];
   /** The meters that its visit charged. */
   visits?: readonly MeterId[];
+  /** Set if the controls of the node request it. */
+  control?: number;
   readonly question: Question | null;
   /** Of a question: the answers so far that count towards its quorum. */
   votes?: readonly Vote[];

@@ -14,6 +14,8 @@ export {
 } from './codes.ts';
 export type { DecidedBy, EndState, FailureClass, RunStatus, TerminalCode } from './codes.ts';
 export type { Command } from './commands.ts';
+export { CONTROLS_CHECK, asksOf, failuresOf, withAsks } from './controls.ts';
+export type { Judged } from './controls.ts';
 export {
   BUDGET_DIMENSIONS,
   BUDGET_ROWS,
@@ -55,30 +57,39 @@ export { budgetMeter, clockOf, countsVisits, isCounted, isVelocity, overTarget, 
 export { REASONING_EFFORTS } from './nodes.ts';
 export type {
   AgentDef,
+  AskControl,
   AskEffect,
+  Asking,
   BoundaryDef,
   CallSettings,
   Case,
+  CheckControl,
   Compensation,
   CheckEffect,
   Choice,
   Claim,
   CompiledFlow,
   Consequence,
+  Control,
+  Controls,
   DoNode,
   EffectKind,
   EndNode,
   Expr,
+  ExprControl,
   FlowBody,
   ForkNode,
   Input,
+  Instead,
   LetNode,
   Meter,
+  MeterControl,
   MeterId,
   ModelEffect,
   Node,
   NodeId,
   PickNode,
+  RefusalError,
   Retry,
   ToolDef,
   ToolEffect,

@@ -20,6 +20,7 @@ import {
   text,
 } from '@sluice-internal/compile/document';
 import type { Shaped } from '@sluice-internal/compile/document';
+import { asksOf } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Node } from '@sluice-internal/kernel/ir';
 
 export interface ReadScript {
@@ -158,9 +159,16 @@ function checkChoices(shaped: Shaped<ScriptValue>, flow: CompiledFlow, report: R
 /** Questions or waits: the names that a script can use, of the node and of its subject, and the choices. */
 function stopsIn(flow: CompiledFlow, kind: 'ask' | 'wait') {
   return Object.values<Node>(flow.nodes).flatMap((node) => {
-    if (node.op !== 'do' || node.effect.kind !== kind) return [];
-    const choices = node.effect.kind === 'ask' ? node.effect.choices.map((choice) => choice.name) : [];
-    return [{ names: [node.label.name, node.effect.about].flatMap(suffixesOf), choices }];
+    if (node.op !== 'do') return [];
+    const { effect, controls, label } = node;
+    if (kind === 'ask') {
+      const asks = [...(effect.kind === 'ask' ? [effect] : []), ...(controls === undefined ? [] : asksOf(controls))];
+      return asks.map(({ about, choices }) => ({
+        names: [label.name, about].flatMap(suffixesOf),
+        choices: choices.map(({ name: choice }) => choice),
+      }));
+    }
+    return effect.kind === 'wait' ? [{ names: [label.name, effect.about].flatMap(suffixesOf), choices: [] }] : [];
   });
 }
 

@@ -7,22 +7,24 @@
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Expr, Input, ToolDef } from '@sluice-internal/kernel/ir';
 import { literal, object, quote } from '@sluice-internal/compile/expressions';
-import { OBSERVATIONS, provenanceCheck } from '@sluice-internal/compile/lower';
+import { OBSERVATIONS, tracedBy } from '@sluice-internal/compile/lower';
+import type { Traced } from '@sluice-internal/compile/lower';
 import { reachableFrom } from '@sluice-internal/compile/graph';
 import type { FlowNode } from './model.ts';
 import type { Caller, Lowering, Nested } from './node-type.ts';
 
-/** The check that the arguments need, with the sources it reads; null if they need none. */
+/** The arguments of the node that are traced, with the sources; null if they need no check. */
 export function provenanceOf(
   lowering: Lowering,
   node: FlowNode,
   tool: string,
   params: { readonly [name: string]: Json },
   args: Input,
-): { readonly check: string; readonly input: Input; readonly denies: boolean } | null {
-  const { definitions, ...builder } = lowering.kit.builder;
+): Input | null {
+  const { definitions, toolDef } = lowering.kit.builder;
   const { untrusted = 'ask', untrusted_input: foreign } = definitions.boundary ?? {};
-  const check = provenanceCheck({ ...builder, definitions }, tool, { untrusted, profile: null });
+  const hasSecrets = Object.values(definitions.tools).some(({ confidential }) => confidential === true);
+  const check = tracedBy({ def: toolDef(tool), hasSecrets }, { untrusted, profile: null });
   if (check === null || definitions.toolApprovals.has(tool) || !isExposed(lowering, node)) return null;
   const traces = Object.entries(params).map(([key, param]) => [key, traceOf(lowering, node.id, param)] as const);
   const written = traces.flatMap(([key, trace]) => (isWritten(trace) ? [key] : []));
@@ -30,16 +32,12 @@ export function provenanceOf(
   if (written.length === 0 || approved) return null;
   const own = Object.keys(args).filter((key) => !written.includes(key));
   return {
-    check,
-    denies: untrusted === 'deny',
-    input: {
-      user: lowering.user,
-      observations: OBSERVATIONS,
-      ...readBefore(check, resultsBefore(lowering, node), errorsBefore(lowering, node)),
-      args: object(written.map((key) => [key, args[key] ?? 'null'])),
-      fixed: `[${[...own.map((key) => args[key] ?? 'null'), ...fixedTexts(params).map(quote)].join(', ')}]`,
-      ...(foreign === undefined ? {} : { foreign: literal(foreign) }),
-    },
+    user: lowering.user,
+    observations: OBSERVATIONS,
+    ...readBefore(check, resultsBefore(lowering, node), errorsBefore(lowering, node)),
+    args: object(written.map((key) => [key, args[key] ?? 'null'])),
+    fixed: `[${[...own.map((key) => args[key] ?? 'null'), ...fixedTexts(params).map(quote)].join(', ')}]`,
+    ...(foreign === undefined ? {} : { foreign: literal(foreign) }),
   };
 }
 
@@ -222,15 +220,10 @@ function givenErrors({ expressions, caller }: Lowering, self: FlowNode): readonl
 }
 
 /** The check of provenance lets a plain write have an error in fields that do not decide, so it gets errors apart. */
-function readBefore(check: string, results: readonly Expr[], errors: readonly Expr[]): Input {
-  const isApart = check === 'policy:provenance' && errors.length > 0;
+function readBefore(check: Traced, results: readonly Expr[], errors: readonly Expr[]): Input {
+  const isApart = check === 'provenance' && errors.length > 0;
   return {
     before: `[${[...results, ...(isApart ? [] : errors)].join(', ')}]`,
     ...(isApart ? { errors: `[${errors.join(', ')}]` } : {}),
   };
-}
-
-/** The words of the question. */
-export function doubtMessage(tool: string, verdict: string): Expr {
-  return `text(${quote(`Call ${tool}? Careful: `)}, ${verdict}.reason, ".")`;
 }

@@ -1,9 +1,10 @@
 /** The stages after the work: aggregate, validate and finalize. */
 import { VERDICT_CHECK } from '@sluice-internal/kernel/ir';
 import type { NodeId, Write, Expr } from '@sluice-internal/kernel/ir';
+import { present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { quote } from '@sluice-internal/compile/expressions';
-import { append, receiptsIn, set, OBSERVATIONS } from '@sluice-internal/compile/lower';
+import { object, quote } from '@sluice-internal/compile/expressions';
+import { append, controlsOfNode, receiptsIn, set, OBSERVATIONS } from '@sluice-internal/compile/lower';
 import { addInvariants, addObjection, type Gate, type Names, addVerdict } from './gates.ts';
 import { SAME_ROUNDS_MAX, watchesRounds } from './kinds.ts';
 import { entryOf, nameOf, stepOf, type Lowering } from './lowering.ts';
@@ -180,10 +181,13 @@ function addFunction(gate: Gate, { tool, reason }: Invariants['tools'][number], 
   const holds = `${CHECKED} == true || (type(${CHECKED}) == map && ${CHECKED}.ok == true)`;
   const { validate } = l.staged;
   const limits = [l.builder.toolDef(tool)?.timeoutMs ?? null, validate.timeoutMs].filter((limit) => limit !== null);
+  const args = { aggregate: AGGREGATE, plan: PLAN, summaries: SUMMARIES, input: REQUEST };
+  const askedBy = nameOf(l, validate.id);
   return l.kit.call(
     { ...step('call'), charges: stageMeters(l, validate) },
     {
-      effect: l.builder.tool(tool, { aggregate: AGGREGATE, plan: PLAN, summaries: SUMMARIES, input: REQUEST }),
+      effect: l.builder.tool(tool, args),
+      ...present({ controls: controlsOfNode(l.kit, { tool, args: object(Object.entries(args)), askedBy }) }),
       into: CHECKED,
       timeoutMs: limits.length === 0 ? null : Math.min(...limits),
       next: l.kit.when(step('judged'), holds, next, refused),

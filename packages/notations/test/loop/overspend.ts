@@ -255,7 +255,7 @@ function measured(flow: CompiledFlow, events: readonly Event[]): { readonly [dim
       add(dimension, reserve[dimension] ?? 0);
   };
   for (const event of events) {
-    if (event.type === 'effect.requested') {
+    if (event.type === 'effect.requested' && event.control === undefined) {
       nodes.set(event.key, flow.nodes[event.node] as DoNode);
       sent(event.key);
     }

@@ -68,7 +68,9 @@ describe('a question about a call', () => {
   test('waits as long as the boundary says, where that says something', () => {
     const timeouts = (boundary: object) =>
       Object.values(putting({ escalation: { timeout: 5 } }, { boundary }).nodes).flatMap((node) =>
-        node.op === 'do' && node.effect.kind === 'ask' && node.effect.about === 'put' ? [node.timeoutMs] : [],
+        (node.op === 'do' ? (node.controls?.walk ?? []) : []).flatMap((each) =>
+          each.how === 'ask' && each.with.ask.about === 'put' ? [each.with.timeoutMs] : [],
+        ),
       );
     expect(timeouts({})).toEqual([5000]);
     expect(timeouts({ approval_timeout: 60 })).toEqual([60_000]);

@@ -196,24 +196,25 @@ describe('the process of the code', () => {
   });
 
   test('has limits that the operating system keeps', async () => {
-    const { ask } = tools({ code: { timeoutMs: 3_000 } });
+    const { ask, performer } = tools({ code: { timeoutMs: 60_000 } });
     const done = ask('code_run', { code: 'while (true) {}' });
     // The process has its name before it has its limits.
     const data = await vi.waitUntil(() => codeProcesses().map(dataLimit).find(Number), {
-      timeout: 4_000,
+      timeout: PATIENCE_MS,
       interval: 20,
     });
     expect(Number(data)).toBeLessThan(1024 ** 3);
-    expect(await done).toMatchObject({ ok: false, type: 'TimeoutError' });
+    await (performer as { close(): Promise<void> } & typeof performer).close();
+    expect(await done).toMatchObject({ ok: false, type: 'AbortError' });
   });
 
   test('ends when the engine closes, also with 20 calls at once', async () => {
     const { ask, performer } = tools({ code: { timeoutMs: 60_000 } });
     const calls = Array.from({ length: 20 }, () => ask('code_run', { code: 'while (true) {}' }));
-    await vi.waitUntil(() => codeProcesses().length > 0, { timeout: 4_000, interval: 20 });
+    await vi.waitUntil(() => codeProcesses().length > 0, { timeout: PATIENCE_MS, interval: 20 });
     await (performer as { close(): Promise<void> } & typeof performer).close();
     for (const outcome of await Promise.all(calls)) expect(outcome).toMatchObject({ ok: false, type: 'AbortError' });
-    await vi.waitUntil(() => codeProcesses().length === 0, { timeout: 2_000, interval: 20 });
+    await vi.waitUntil(() => codeProcesses().length === 0, { timeout: PATIENCE_MS, interval: 20 });
   });
 
   test('20 calls at once all give their results', async () => {
@@ -224,6 +225,9 @@ describe('the process of the code', () => {
     );
   });
 });
+
+/** A busy machine starts a process late. */
+const PATIENCE_MS = 30_000;
 
 /** The limit of the process's data in bytes, or undefined if it has no limit. */
 function dataLimit(pid: string): string | undefined {

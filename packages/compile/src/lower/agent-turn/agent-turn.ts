@@ -4,7 +4,7 @@
  */
 import type { NodeId, Write, Expr } from '@sluice-internal/kernel/ir';
 import { present } from '@sluice-internal/kernel/expr';
-import { quote } from '../../expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 import { agentSteps } from '../budget-meters.ts';
 import type { Builder } from '../builder-types.ts';
 import { append, createKit, set, type Kit } from '../kit.ts';

@@ -15,15 +15,15 @@ import type {
   NodeId,
   ToolDef,
 } from '@sluice-internal/kernel/ir';
-import { consequenceOf } from '../../document/boundary.ts';
+import { ANSWER, consequenceOf } from '@sluice-internal/controls';
+import { quote } from '@sluice-internal/kernel/expr';
 import { approversOfTool } from '../../document/people.ts';
-import { quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import { agentMeterIds } from '../budget-meters.ts';
 import { set, type Call, type Kit } from '../kit.ts';
 import type { Builder } from '../builder-types.ts';
-import { addEligibility } from './eligibility.ts';
-import { ANSWER, addQuestion, addTrouble, type Gate } from './gate.ts';
+import { addRefused, controlsOfCall } from '../controlled.ts';
+import { addQuestion, addTrouble, type Gate } from './gate.ts';
 import { addLoopDetector } from './loop-detector.ts';
 import { addUnknownOutcome, hasNoKey, repetitionOf, unclearOf, type Doubted } from './unknown.ts';
 import { addRefusal, addStop, outcomeOf } from './outcome.ts';
@@ -84,6 +84,10 @@ type OverList = Extract<ForkNode['over'], { each: Expr }>;
 interface Ways {
   readonly done: NodeId;
   readonly failed: NodeId;
+  /** The node that tells the agent about a refusal. */
+  readonly refused: NodeId;
+  /** The nodes that tools of a turn share. */
+  readonly shared: Map<string, NodeId>;
   /** Meters that every call charges. */
   readonly watched: readonly MeterId[];
 }
@@ -103,11 +107,13 @@ function addDispatch(kit: Kit, turn: CallingTurn): NodeId {
   );
   const repeats = addLoopDetector(kit, turn, boundary, done);
   const counted = callMeters(kit, turn, failed);
+  const refused = addRefused(kit, turn, done);
+  const shared = new Map<string, NodeId>();
   const cases = tools.map((tool) => {
     const watched = [...repeats, ...(tool === closing ? counted.closing : counted.other)];
     return {
       when: `${CALL}.name == ${quote(tool)}`,
-      to: addTool(kit, turn, boundary, tool, { done, failed, watched }),
+      to: addTool(kit, turn, boundary, tool, { done, failed, refused, shared, watched }),
     };
   });
   if (turn.callsMax !== undefined && turn.callsMax > 0) cases.unshift(addCallLimit(kit, turn, turn.callsMax, done));
@@ -199,20 +205,21 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
           ...(asks ? { elicited: ELICITED } : {}),
         },
       },
+      controls: controlsOfCall(kit, turn, boundary, name, { refused: ways.refused, stopped: kit.failedEnd() }),
       ...resultRules(builder, name, { args: `${CALL}.args`, arg: (field) => `${CALL}.args.${field}` }),
       writes: outcomeOf(agent, 'it', outcome, `${name} (${tool?.trust === 'trusted' ? 'trusted' : 'untrusted'})`),
       timeoutMs: tool?.timeoutMs ?? null,
       next: ways.done,
       retry: repetitionOf(gate),
       failed: [
-        ...addUnknownOutcome(gate),
-        { when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate) },
+        ...addUnknownOutcome(gate, ways.shared),
+        { when: 'error.type == "RejectedError" || error.type == "SchemaError"', to: addUnverified(gate, ways.shared) },
         ...(asks ? [{ when: 'error.type == "McpInputRequired"', to: addElicitation(gate, ways.failed) }] : []),
       ],
       fail: ways.failed,
     },
   );
-  return addEligibility(gate);
+  return dispatch;
 }
 
 function isServerTool(tool: ToolDef | undefined): boolean {
@@ -289,9 +296,16 @@ function settledBy(builder: Builder, name: string, given: Doubted): Pick<Compens
 }
 
 /** The tool ran, but its result failed verification: it is kept as an observation and not committed. */
-function addUnverified(gate: Gate): NodeId {
+function addUnverified(gate: Gate, shared: Ways['shared']): NodeId {
+  const effect = gate.kit.builder.toolDef(gate.tool)?.effect ?? 'write';
+  const consequence = consequenceOf(gate.boundary, 'unverified', effect);
+  const known = shared.get(consequence);
+  if (known !== undefined) return known;
   const reason = 'text("the result was not verified: ", error.message)';
-  return addTrouble(gate, 'unverified', { step: 'verification', tag: 'UNVERIFIED', reason }, 'VerificationError');
+  const refusal = { step: 'verification', tag: 'UNVERIFIED', reason };
+  const added = addTrouble(gate, 'unverified', refusal, 'VerificationError');
+  shared.set(consequence, added);
+  return added;
 }
 
 /** A command with a non-zero exit code is not a success, although the call itself succeeded. */

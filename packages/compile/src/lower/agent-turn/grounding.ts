@@ -5,7 +5,7 @@
  */
 import { RETRY_CHECK } from '@sluice-internal/kernel/ir';
 import type { Case, Consequence, Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
-import { literal, quote } from '../../expressions/cel-text.ts';
+import { literal, quote } from '@sluice-internal/kernel/expr';
 import { append, set, setField, type Kit } from '../kit.ts';
 import { VERDICT } from '../verdict-slot.ts';
 import { addVerifier } from '../verifier.ts';

@@ -5,7 +5,7 @@
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { BoundaryDef, Decision, Expr, MeterId, NodeId } from '@sluice-internal/kernel/ir';
-import { quote } from '../../expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 import { chose, set, type Failure, type Kit, type Step } from '../kit.ts';
 import { decided } from '../recovery.ts';
 import { outcomeOf } from './outcome.ts';

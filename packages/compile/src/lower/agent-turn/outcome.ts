@@ -1,6 +1,6 @@
 /** Records the outcome of a proposed call: a message to the agent, and an observation. */
 import type { Expr, Input, NodeId, Write } from '@sluice-internal/kernel/ir';
-import { quote } from '../../expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 import { append, set, type Failure, type Kit } from '../kit.ts';
 import { CALL, OBSERVATIONS, TALK, callerOf, type AgentTurn } from './turn.ts';
 

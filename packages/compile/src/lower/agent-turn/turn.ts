@@ -5,7 +5,7 @@
  */
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { DoNode, Expr, Input, MeterId, NodeId, Retry, ToolDef, Write } from '@sluice-internal/kernel/ir';
-import { literal } from '../../expressions/cel-text.ts';
+import { literal } from '@sluice-internal/kernel/expr';
 import type { GateMode } from '../../document/boundary.ts';
 import type { LoopRules } from '../../document/protections.ts';
 import type { Range } from '../../source/range.ts';

@@ -5,8 +5,9 @@
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { Case, Compensation, Expr, Input, NodeId, Retry, ToolDef } from '@sluice-internal/kernel/ir';
+import { isIdentifier, object, present, quote } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { isIdentifier, object, quote } from '../../expressions/cel-text.ts';
+import { controlsOfNode } from '../controlled.ts';
 import { NO_RETRY, set, type Call } from '../kit.ts';
 import type { Builder } from '../builder-types.ts';
 import { name as nameOf, type Gate } from './gate.ts';
@@ -57,23 +58,28 @@ export function isRisky(def: ToolDef | undefined): boolean {
 }
 
 /** The case for a call without an answer; none for tools that only read. */
-export function addUnknownOutcome(gate: Gate): readonly Case[] {
+export function addUnknownOutcome(gate: Gate, shared: Map<string, NodeId>): readonly Case[] {
   const { kit, tool } = gate;
   const def = kit.builder.toolDef(tool);
   if (onlyReads(def?.effect ?? 'write')) return [];
-  const unknown = addUnknownMessage(gate);
+  const unknown = shared.get('unknown') ?? addUnknownMessage(gate);
+  shared.set('unknown', unknown);
   const lookup = kit.builder.definitions.toolLookups[tool];
   return [{ when: MAY_HAVE_HAPPENED, to: lookup === undefined ? unknown : addLookup(gate, lookup, unknown) }];
 }
 
 /** The agent gets the message that the outcome is not known. */
 function addUnknownMessage(gate: Gate): NodeId {
-  const { kit, turn, tool, done } = gate;
+  const { kit, turn, done } = gate;
   const words =
     '. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.';
-  const content = `{"unknown": true, "message": text(${quote(`[UNKNOWN] ${tool}: `)}, error.message, ${quote(words)})}`;
+  const content = `{"unknown": true, "message": text("[UNKNOWN] ", ${CALL}.name, ": ", error.message, ${quote(words)})}`;
   const writes = outcomeOf(turn.agent, content, { ok: 'false', error: 'error.message', unknown: 'true' });
-  return kit.set({ hint: nameOf(gate, 'unknown'), origin: turn.origin }, [...writes, set('error', 'null')], done);
+  return kit.set(
+    { hint: `${turn.hint}.unknown-outcome`, origin: turn.origin },
+    [...writes, set('error', 'null')],
+    done,
+  );
 }
 
 /** The call of the `verify` tool. It gets the arguments of the unclear call that its schema has. */
@@ -95,6 +101,11 @@ export function lookupOf(
   };
 }
 
+/** The arguments of a lookup, for its controls. */
+export function argsIn({ effect: { input } }: Pick<Call, 'effect'>): Expr {
+  return input['args'] ?? 'null';
+}
+
 function addLookup(gate: Gate, lookup: string, unknown: NodeId): NodeId {
   const { kit, turn, tool, done } = gate;
   const arg = (field: string): Expr => `${CALL}.args.${field}`;
@@ -110,10 +121,12 @@ function addLookup(gate: Gate, lookup: string, unknown: NodeId): NodeId {
     quote(`[ERROR] ${tool} did not answer in time. ${lookup} shows that it did not happen.`),
     { ok: 'false', error: 'error.message' },
   );
+  const call = lookupOf(kit.builder, lookup, { tool, args: `${CALL}.args`, arg }, { agent: quote(turn.agent) });
   return kit.call(
     { hint: nameOf(gate, 'lookup'), origin: turn.origin, authored: callerOf(turn) },
     {
-      ...lookupOf(kit.builder, lookup, { tool, args: `${CALL}.args`, arg }, { agent: quote(turn.agent) }),
+      ...call,
+      ...present({ controls: controlsOfNode(kit, { tool: lookup, args: argsIn(call), askedBy: turn.agent }) }),
       next: kit.when({ hint: nameOf(gate, 'lookup.found'), origin: turn.origin }, ABSENT, missed, happened),
       fail: unknown,
     },

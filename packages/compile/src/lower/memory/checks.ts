@@ -5,7 +5,7 @@
  */
 import type { CheckEffect, Expr, Input, ToolDef } from '@sluice-internal/kernel/ir';
 import type { MemoryDef } from '../../document/memory.ts';
-import { literal, quote } from '../../expressions/cel-text.ts';
+import { literal, quote } from '@sluice-internal/kernel/expr';
 import { withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import { receiptsIn } from '../agent-turn/turn.ts';

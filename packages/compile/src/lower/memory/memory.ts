@@ -5,10 +5,11 @@
  *
  * A `loop` reads and writes memory in phases of its own, with the same checks.
  */
+import type { Traced } from '@sluice-internal/controls';
 import type { DoNode, EndNode, Expr, Input, Node, NodeId, Write } from '@sluice-internal/kernel/ir';
 import type { Definitions } from '../../document/definitions.ts';
 import type { MemoryDef } from '../../document/memory.ts';
-import { literal, object, path, quote } from '../../expressions/cel-text.ts';
+import { literal, object, path, quote } from '@sluice-internal/kernel/expr';
 import { OBSERVATIONS } from '../agent-turn/turn.ts';
 import { agentMeterIds } from '../budget-meters.ts';
 import { append, set, setField, type Kit, type Step } from '../kit.ts';
@@ -76,7 +77,7 @@ function completed(node: Node, agents: readonly string[], definitions: Definitio
     case 'model':
       return withModel(node, agents, definitions);
     case 'tool':
-      return isToolNode(node) ? withWrites(node, [readBy(node, 'it', true)]) : node;
+      return withControls(isToolNode(node) ? withWrites(node, [readBy(node, 'it', true)]) : node, agents);
     case 'check':
       return withCheck(node, agents);
     case 'wait':
@@ -102,19 +103,35 @@ function withModel(node: DoNode, agents: readonly string[], definitions: Definit
   return withWrites({ ...node, effect }, [...remote, ...(recorded === undefined ? [] : [recorded])]);
 }
 
-/** Checks of arguments and answers read the memory of the run. So do the sources of a team. */
+function joined(agents: readonly string[], of: (recalled: Expr) => Expr): Expr {
+  return `(${agents.map((agent) => of(path(RECALLED, agent))).join(' + ')})`;
+}
+
+/** The controls that trace arguments read the memory of the run. */
+function withControls(node: DoNode, agents: readonly string[]): DoNode {
+  const { controls } = node;
+  if (controls === undefined) return node;
+  const more = { recalled: joined(agents, untrustedEntries), withheld: joined(agents, withheldEntries) };
+  const walk = controls.walk.map((each) =>
+    each.how === 'check' && TRACED.has(each.control)
+      ? { ...each, with: { ...each.with, input: { ...each.with.input, ...more } } }
+      : each,
+  );
+  return { ...node, controls: { ...controls, walk } };
+}
+
+const TRACED: ReadonlySet<string> = new Set<Traced>(['provenance', 'egress']);
+
+/** Checks of answers read the memory of the run. So do the sources of a team. */
 function withCheck(node: DoNode, agents: readonly string[]): DoNode {
   if (node.effect.kind !== 'check') return node;
   const { check, input } = node.effect;
-  const joined = (of: (recalled: Expr) => Expr): Expr =>
-    `(${agents.map((agent) => of(path(RECALLED, agent))).join(' + ')})`;
   const withInput = (more: Input): DoNode => ({
     ...node,
     effect: { ...node.effect, input: { ...input, ...more } },
   });
-  if (check === 'policy:provenance' || check === 'policy:egress')
-    return withInput({ recalled: joined(untrustedEntries), withheld: joined(withheldEntries) });
-  if (check === 'policy:grounding') return withInput({ given: `${input['given'] ?? '[]'} + [${joined(allEntries)}]` });
+  if (check === 'policy:grounding')
+    return withInput({ given: `${input['given'] ?? '[]'} + [${joined(agents, allEntries)}]` });
   return check === 'context:assemble' ? withWrites(node, [readSources(node)]) : node;
 }
 

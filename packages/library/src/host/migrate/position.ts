@@ -3,7 +3,7 @@
  * signals that it waits for, its open branches, and the compensations that it may still have to run.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { authorOf, digest, evaluateInput } from '@sluice-internal/kernel/core';
+import { askOf, authorOf, digest, inputOf } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { DoNode, Node, Pending, Question, RunState, Thread } from '@sluice-internal/kernel/ir';
@@ -34,7 +34,7 @@ function threadMisfits(before: Program, after: Program, state: RunState, thread:
       : [{ ...at, problem: 'its branches are open, and the new version has other ones' }];
   const pending = thread.doing.is === 'waiting' ? state.pending.get(thread.doing.on) : undefined;
   if (pending === undefined) return [{ ...at, problem: 'the run does not wait there' }];
-  return pendingMisfits(after, thread, node as DoNode, pending).map((problem) => ({ ...at, problem }));
+  return pendingMisfits(before, after, state, pending).map((problem) => ({ ...at, problem }));
 }
 
 /** The part of a fork that open branches depend on. */
@@ -44,20 +44,25 @@ function branchesOf(node: Node): unknown {
   return { over, widthMax, need, into, gather };
 }
 
-function pendingMisfits(after: Program, thread: Thread, { effect }: DoNode, pending: Pending): readonly string[] {
-  if (effect.kind !== pending.kind) return [`it waits for ${waitsFor(pending)}, and the new version does not`];
+function pendingMisfits(before: Program, after: Program, state: RunState, pending: Pending): readonly string[] {
+  const { effect, controls } = after.flow.nodes[pending.node] as DoNode;
+  const ask = pending.kind === 'ask' ? askOf(after, state, pending) : null;
+  const isThere =
+    pending.control === undefined ? effect.kind === pending.kind : sameControls(before, controls, pending);
+  if (!isThere || (pending.kind === 'ask' && ask === null))
+    return [`it waits for ${waitsFor(pending)}, and the new version does not`];
   const gone = metersOf(pending).filter((meter) => !Object.hasOwn(after.flow.meters, meter));
   const missing = gone.map((meter) => `it counts towards the limit \`${meter}\`, which the new version does not have`);
-  const input = inputOf(after, thread, effect.input);
+  const input = shownBy(after, state, pending);
   if (input === null) return [...missing, 'the values that it shows cannot be computed from the run'];
-  if (effect.kind === 'wait') {
+  if (pending.kind === 'wait') {
     const signal = input['signal'] ?? null;
     return signal === (pending.signal ?? null)
       ? missing
       : [...missing, `it waits for another signal: ${JSON.stringify(signal)}`];
   }
-  if (effect.kind !== 'ask' || pending.question === null) return missing;
-  const { choices, onExpiry, approvers, askedBy } = effect;
+  if (ask === null || pending.question === null) return missing;
+  const { choices, onExpiry, approvers, askedBy } = ask;
   const asked = {
     payload: digest(input, after.pure.hash),
     choices: choices.map(({ name }) => name),
@@ -68,11 +73,18 @@ function pendingMisfits(after: Program, thread: Thread, { effect }: DoNode, pend
   return [...missing, ...questionMisfits(pending.question, asked)];
 }
 
+/** The controls up to the open one have judged the call already, so they must be the same. */
+function sameControls({ flow }: Program, controls: DoNode['controls'], { node, control = 0 }: Pending): boolean {
+  const named = (of: DoNode['controls']): readonly string[] =>
+    (of?.walk ?? []).slice(0, control + 1).map((each) => each.control);
+  return isDeepStrictEqual(named((flow.nodes[node] as DoNode).controls), named(controls));
+}
+
 type Fields = { readonly [field: string]: Json };
 
-function inputOf(program: Program, thread: Thread, input: DoNode['effect']['input']): Fields | null {
+function shownBy(program: Program, state: RunState, pending: Pending): Fields | null {
   try {
-    return evaluateInput(program, input, thread.slots);
+    return inputOf(program, state, pending);
   } catch {
     return null;
   }

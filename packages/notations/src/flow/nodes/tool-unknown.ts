@@ -5,12 +5,15 @@
  * clause of `on_error` that matches `UnknownOutcome`, otherwise by a lookup or a person.
  */
 import type { Case, Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
+import { present } from '@sluice-internal/kernel/expr';
 import { object, quote } from '@sluice-internal/compile/expressions';
 import {
   ABSENT,
   LOOKUP,
   MAY_HAVE_HAPPENED,
   append,
+  argsIn,
+  controlsOfNode,
   hasNoKey,
   lookupOf,
   rowOfTool,
@@ -28,6 +31,8 @@ export interface Repeatable {
   readonly tool: string;
   readonly args: Input;
   readonly call: Call;
+  /** The arguments whose sources are traced, if this tool gets them. */
+  readonly traced: (tool: string) => Input | undefined;
 }
 
 /** The call, with the ways of an unknown outcome. */
@@ -49,7 +54,7 @@ export function addRiskyCall(lowering: Lowering, step: Step, given: Repeatable):
   if (retry !== undefined || isVisitedAgain || isLost) {
     const most = (retry?.max_attempts ?? 2) * lowering.visitsMax(prepared.node.id);
     const meter = kit.visits(`again:${again}`, most, failing, `repetitions of ${lowering.name(prepared.node.id)}`);
-    kit.call({ ...lowering.part(prepared, 'again'), id: again, charges: [meter] }, { ...call, failed });
+    kit.call({ ...lowering.part(prepared, 'again'), id: again, charges: [meter] }, { ...unasked(call), failed });
   }
   if (!isVisitedAgain) return kit.call(step, { ...call, failed });
   const first = kit.call(lowering.part(prepared, 'call'), { ...call, failed });
@@ -94,6 +99,13 @@ function addLost(
 
 const LATE = 'did not answer in time, and it may have happened. Call it again?';
 const STOPPED = 'was in flight when the process stopped, and it may have happened. Call it again?';
+
+/** A person has just decided that the call is made again, so its controls ask nothing. */
+function unasked({ controls, ...call }: Call): Call {
+  if (controls === undefined) return call;
+  const walk = controls.walk.filter(({ how, with: given }) => how !== 'ask' && !('asks' in given));
+  return walk.length === 0 ? call : { ...call, controls: { ...controls, walk } };
+}
 
 /** A node around this one may be tried again as a whole. */
 function isInAttempts({ flow }: Lowering): boolean {
@@ -154,8 +166,11 @@ function addLookup(lowering: Lowering, given: Repeatable, lookup: string, ways: 
   const arg = (field: string): Expr => args[field] ?? 'null';
   const writes = (call.writes ?? []).map((write) => (write.value === 'it' ? { ...write, value: LOOKUP } : write));
   const happened = kit.set(lowering.part(prepared, 'looked-up'), [...writes, set('error', 'null')], call.next);
+  const found = lookupOf(kit.builder, lookup, { tool, args: argsOf(given), arg });
+  const proposed = { tool: lookup, args: argsIn(found), askedBy: lowering.askedBy, traced: given.traced(lookup) };
   return kit.call(lowering.part(prepared, 'lookup'), {
-    ...lookupOf(kit.builder, lookup, { tool, args: argsOf(given), arg }),
+    ...found,
+    ...present({ controls: controlsOfNode(kit, proposed) }),
     next: kit.pick(lowering.part(prepared, 'found'), [{ when: ABSENT, to: ways.missed }], happened),
     fail: ways.asked,
   });

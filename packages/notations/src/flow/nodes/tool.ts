@@ -1,18 +1,18 @@
 /**
- * A tool node. Its author authorises the call, so it passes only the gates that others set: policies, the tool's rate limit,
- * and an approval if the tool's own definition demands one.
+ * A tool node. Its author authorises the call, so it passes only the controls that others set: policies, the tool's rate limit,
+ * the sources of its arguments, and an approval if the tool's own definition demands one.
  */
-import type { DoNode, Expr, Input, NodeId, Retry, ToolDef } from '@sluice-internal/kernel/ir';
+import { present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { POISON, approversOfTool, jsonMap, name, serverTool, toolNamed } from '@sluice-internal/compile/document';
-import { object, parseTemplate, path, quote } from '@sluice-internal/compile/expressions';
-import { callFields, isRisky, resultRules, set, setField } from '@sluice-internal/compile/lower';
-import type { Call, Step } from '@sluice-internal/compile/lower';
+import type { DoNode, Expr, Input, ToolDef } from '@sluice-internal/kernel/ir';
+import { POISON, jsonMap, name, serverTool, toolNamed } from '@sluice-internal/compile/document';
+import { object, parseTemplate, path } from '@sluice-internal/compile/expressions';
+import { controlsOfNode, isRisky, resultRules, setField } from '@sluice-internal/compile/lower';
+import type { Call } from '@sluice-internal/compile/lower';
 import { nodeSchema, type FlowNode } from '../model.ts';
 import { nodeType, type Checking, type Lowering, type Prepared, type Preparing } from '../node-type.ts';
-import { SLOT } from '../slots.ts';
 import { checkParams } from './tool-params.ts';
-import { doubtMessage, provenanceOf } from '../provenance.ts';
+import { provenanceOf } from '../provenance.ts';
 import { addRiskyCall } from './tool-unknown.ts';
 import type * as z from 'zod';
 
@@ -26,10 +26,6 @@ type Value = z.output<typeof schema>;
 type Parts = Input;
 
 const RISKY: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
-const [APPROVE, REJECT] = ['approve', 'reject'] as const;
-const VERDICT = '_verdict';
-/** A call that comes too early waits and is checked again, this often at most. */
-const RATE_RETRY: Retry = { max: 3, baseMs: 0, capMs: 0, on: ['rate_limit'] };
 
 export const toolNode = nodeType<typeof schema, Parts>({
   type: 'tool',
@@ -90,38 +86,20 @@ function argument(node: FlowNode<Value>, key: string, param: Json, { expressions
     : expr;
 }
 
-/** The gates in front of the call, from the last to the first. The first of them enters the authored node. */
+/** The call. Its controls come before it. */
 function lowerTool(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { kit } = lowering;
-  const { tool } = prepared.node.value;
-  const gates: ((step: Gate) => NodeId)[] = [(step) => addCall(lowering, prepared, step)];
-  const { definitions } = kit.builder;
-  const traced = provenanceOf(lowering, prepared.node, tool, prepared.node.value.params, prepared.parts);
-  if (traced !== null) gates.unshift((step) => addProvenance(lowering, prepared, step, traced));
-  if (definitions.toolApprovals.has(tool))
-    gates.unshift((step) => addApproval(lowering, prepared, step, step.next, quote(`Call ${tool}?`)));
-  if (kit.builder.toolDef(tool)?.rate !== undefined)
-    gates.unshift((step) => addCheck(lowering, prepared, step, { check: 'policy:rate', retry: RATE_RETRY }, step.next));
-  if (kit.builder.hasPolicies()) gates.unshift((step) => addPermission(lowering, prepared, step, step.next));
-  const hints = ['call', 'approval', 'rate', 'permission'];
-  let next: NodeId = '';
-  for (const [index, gate] of gates.toReversed().entries()) {
-    const first = index === gates.length - 1;
-    const hint = gates.length === 1 ? 'call' : (hints[index] ?? 'gate');
-    const step = first ? lowering.entered(prepared) : lowering.part(prepared, hint);
-    next = gate({ ...step, next });
-  }
+  const { tool, params } = prepared.node.value;
+  const traced = (name: string): Input | undefined =>
+    provenanceOf(lowering, prepared.node, name, params, prepared.parts) ?? undefined;
+  const args = object(Object.entries(prepared.parts));
+  const controls = controlsOfNode(kit, { tool, args, askedBy: lowering.askedBy, traced: traced(tool) });
+  const call = { ...callOf(lowering, prepared), ...present({ controls }) };
+  const step = lowering.entered(prepared);
+  if (isRisky(kit.builder.toolDef(tool)))
+    addRiskyCall(lowering, step, { prepared, tool, args: prepared.parts, call, traced });
+  else kit.call(step, call);
 }
-
-function addCall(lowering: Lowering, prepared: Prepared<Value, Parts>, step: Gate): NodeId {
-  const { kit } = lowering;
-  const { tool } = prepared.node.value;
-  const call = callOf(lowering, prepared);
-  if (!isRisky(kit.builder.toolDef(tool))) return kit.call(step, call);
-  return addRiskyCall(lowering, step, { prepared, tool, args: prepared.parts, call });
-}
-
-type Gate = ReturnType<Lowering['part']> & { readonly next: NodeId };
 
 function callOf(lowering: Lowering, prepared: Prepared<Value, Parts>): Call {
   const { kit, slots } = lowering;
@@ -149,89 +127,4 @@ function shorter(a: number | null, b: number | null): number | null {
 
 function takes(tool: ToolDef | undefined): Pick<DoNode, 'takes'> {
   return tool === undefined || tool.input === true ? {} : { takes: tool.input };
-}
-
-/** The tool's own definition demands an approval of every call. */
-function addApproval(
-  lowering: Lowering,
-  prepared: Prepared<Value, Parts>,
-  step: Step,
-  next: NodeId,
-  message: Expr,
-): NodeId {
-  const { kit } = lowering;
-  const { tool } = prepared.node.value;
-  const def = kit.builder.toolDef(tool);
-  const { budgets, toolCosts } = kit.builder.definitions;
-  const refused = lowering.raise(prepared, {
-    type: 'ApprovalRejectedError',
-    message: `the call of \`${tool}\` was not approved`,
-  });
-  const allowed = [{ when: `${SLOT.allowed} == ${quote(APPROVE)}`, to: next }];
-  return kit.ask(step, {
-    about: tool,
-    askedBy: lowering.askedBy,
-    choices: [APPROVE, REJECT],
-    onExpiry: REJECT,
-    code: 'CONFIRM_REQUIRED',
-    purpose: 'tool_call',
-    ...approversOfTool(kit.builder.definitions, tool),
-    message,
-    payload: callFields({
-      tool,
-      def,
-      cost: toolCosts[tool] ?? 0,
-      args: object(Object.entries(prepared.parts)),
-      budgets,
-      observed: false,
-    }),
-    ...takes(def),
-    writes: [set(SLOT.allowed, 'it.choice')],
-    next: kit.pick(lowering.part(prepared, 'allowed'), allowed, refused),
-    ...lowering.errors(prepared),
-  });
-}
-
-/** A person decides about arguments without a trusted source; or the call fails, if the boundary denies it. */
-function addProvenance(
-  lowering: Lowering,
-  prepared: Prepared<Value, Parts>,
-  step: Gate,
-  { check, input, denies }: NonNullable<ReturnType<typeof provenanceOf>>,
-): NodeId {
-  const { tool } = prepared.node.value;
-  const doubted = denies
-    ? lowering.raise(prepared, {
-        type: 'UntrustedArgumentsError',
-        message: `the arguments of \`${tool}\` have no trusted source`,
-      })
-    : addApproval(lowering, prepared, lowering.part(prepared, 'doubted'), step.next, doubtMessage(tool, VERDICT));
-  const vouched = [{ when: `${VERDICT}.ok == true`, to: step.next }];
-  const judged = lowering.kit.pick(lowering.part(prepared, 'vouched'), vouched, doubted);
-  return addCheck(lowering, prepared, step, { check, into: VERDICT, input }, judged);
-}
-
-function addPermission(lowering: Lowering, prepared: Prepared<Value, Parts>, step: Gate, next: NodeId): NodeId {
-  const denied = lowering.raise(prepared, {
-    type: 'PermissionError',
-    message: `the call of \`${prepared.node.value.tool}\` is not permitted`,
-  });
-  const permitted = [{ when: `${VERDICT}.ok == true`, to: next }];
-  const judged = lowering.kit.pick(lowering.part(prepared, 'permitted'), permitted, denied);
-  return addCheck(lowering, prepared, step, { check: 'policy:authorize', into: VERDICT }, judged);
-}
-
-function addCheck(
-  lowering: Lowering,
-  prepared: Prepared<Value, Parts>,
-  step: Gate,
-  {
-    input: more,
-    ...check
-  }: { readonly check: string; readonly into?: string; readonly retry?: Retry; readonly input?: Input },
-  next: NodeId,
-): NodeId {
-  const args = object(Object.entries(prepared.parts));
-  const input = { tool: quote(prepared.node.value.tool), args, ...more };
-  return lowering.kit.check(step, { ...check, input, next, ...lowering.errors(prepared) });
 }

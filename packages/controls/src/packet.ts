@@ -6,11 +6,9 @@ import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { Expr, Input, ToolDef } from '@sluice-internal/kernel/ir';
 import { escalationOf } from '@sluice-internal/kernel/catalog';
 import type { EscalationId } from '@sluice-internal/kernel/catalog';
+import { literal, quote } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { OBSERVATIONS } from './agent-turn/turn.ts';
-import type { Trouble } from '../document/boundary.ts';
-import { literal, quote } from '../expressions/cel-text.ts';
-import type { Budgets } from '../document/schema/bounds.ts';
+import type { Trouble } from './consequence.ts';
 
 /** The row as a field of a question. */
 export function escalationField(row: EscalationId): Input {
@@ -47,30 +45,31 @@ export interface RefusedCall {
   readonly fields: Expr;
   /** The existing tools. */
   readonly tools: readonly string[];
+  readonly observations: Expr;
 }
 
 /** The fields of a question about a refused call. */
-export function refusalFields({ trouble, tool, args, problem, fields, tools }: RefusedCall): Input {
+export function refusalFields({ trouble, tool, args, problem, fields, tools, observations }: RefusedCall): Input {
   const row = TROUBLE_ROWS[trouble];
   const shown: Input = { tool, args, problem, ...escalationField(row) };
   if (row === 'missing_input') return { ...shown, fields };
   if (row === 'ambiguous_goal') return { ...shown, readings: literal([...tools]) };
-  if (row === 'low_confidence') return { ...shown, observations: OBSERVATIONS };
+  if (row === 'low_confidence') return { ...shown, observations };
   return shown;
 }
 
-export interface ProposedCall {
+interface ShownCall {
   readonly tool: string;
   readonly def: ToolDef | undefined;
   readonly cost: number;
   readonly args: Expr;
-  readonly budgets: Budgets | undefined;
-  /** True if the run keeps observations and approvals. */
-  readonly observed: boolean;
+  readonly budgets: Json;
+  /** Null if the run keeps no observations and approvals. */
+  readonly observations: Expr | null;
 }
 
 /** The fields of a question about a call, by its row. */
-export function callFields(call: ProposedCall): Input {
+export function callFields(call: ShownCall): Input {
   const { tool, def, args, budgets } = call;
   const row = rowOfTool(def, call.cost);
   const undo = def?.compensate ?? null;
@@ -87,8 +86,9 @@ export function callFields(call: ProposedCall): Input {
       ...common,
       amount: firstOf(args, AMOUNTS),
       payee: firstOf(args, PAYEES),
-      budget: literal(JSON.parse(JSON.stringify(budgets ?? {})) as Json),
-      agreed: call.observed ? `${OBSERVATIONS}.filter(o, o.approved == "approve").map(o, o.tool)` : '[]',
+      budget: literal(budgets),
+      agreed:
+        call.observations !== null ? `${call.observations}.filter(o, o.approved == "approve").map(o, o.tool)` : '[]',
     };
   if (row === 'external_communication')
     return { ...common, recipients: firstOf(args, RECIPIENTS), draft: firstOf(args, DRAFTS) };
@@ -101,7 +101,7 @@ const RECIPIENTS = ['to', 'recipients', 'recipient', 'channel', 'email', 'addres
 const DRAFTS = ['body', 'content', 'text', 'message', 'draft', 'description', 'subject', 'title'];
 
 /** The reach of the call, from its definition. */
-function touches({ def, tool, cost }: ProposedCall): Json {
+function touches({ def, tool, cost }: ShownCall): Json {
   return {
     effect: def?.effect ?? 'write',
     category: def?.category ?? null,

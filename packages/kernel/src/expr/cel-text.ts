@@ -1,6 +1,6 @@
 /** Data as CEL source text. Each function returns one complete operand, which is safe inside a larger expression. */
-import type { Expr } from '@sluice-internal/kernel/ir';
-import type { Json } from '@sluice-internal/kernel/expr';
+import type { Expr } from './evaluate.ts';
+import type { Json } from './json.ts';
 
 /**
  * A CEL string literal. Only characters that would end or change the literal are escaped. Lone surrogates have no escape and
@@ -34,11 +34,11 @@ export function path(slot: string, ...fields: readonly string[]): Expr {
 
 /** True if the name can be written in an expression as it is. */
 export function isIdentifier(name: string): boolean {
-  return IDENTIFIER.test(name) && !KEYWORD.test(name);
+  return IDENTIFIER.test(name) && !RESERVED.test(name);
 }
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const KEYWORD =
+const RESERVED =
   /^(?:true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|while)$/;
 
 /** Whole numbers beyond what an int literal holds exactly are written as doubles. */
