@@ -2,6 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, RunFailedError, SluiceError } from '@sluice-internal/client';
 import { foldEvents, startOfView } from '@sluice-internal/client/fold';
+import { BREAKER_PREFIX, setByHand, stateOf } from '@sluice-internal/engine/limits';
+import { operate } from '@sluice-internal/engine/ports';
+import { openSqlite } from '@sluice-internal/library';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { place, refund, REFUNDS, type Place } from './kit.ts';
@@ -162,4 +165,21 @@ test('what is behind a run: a call with its prompt, its audit, its replay, its e
   const other = await refund(here);
   expect((await ask('GET', `/v1/runs/${run}/diff/${other.run}`)).body).toMatchObject({ same: true, differences: [] });
   expect((await ask('GET', `/v1/runs/${run}/calls/none`)).body).toMatchObject({ code: 'call-not-found' });
+});
+
+test('an operator closes a breaker, which is recorded', async () => {
+  const id = 'triage@openai/gpt-5-mini';
+  const path = `/v1/breakers/${encodeURIComponent(id)}/close`;
+  expect((await here.ask('POST', path, { body: {} })).body).toMatchObject({ code: 'breaker-not-found', status: 404 });
+  const store = openSqlite(join(here.dir, '.sluice/sluice.db'));
+  try {
+    const opened = { at: 1, by: 'olga', what: 'breaker.opened', key: `${BREAKER_PREFIX}${id}`, why: '' };
+    await operate(store.shared, opened, (value) => setByHand(stateOf(value), 'open', 'olga', 1) as never);
+    expect((await here.ask('POST', path, { body: { why: 'prices are right again' } })).status).toBe(204);
+    const acts = await store.shared.acts();
+    expect(acts.at(-1)).toMatchObject({ what: 'breaker.closed', by: 'local', why: 'prices are right again' });
+    expect(stateOf((await store.shared.list(BREAKER_PREFIX))[0]?.value ?? null)).toMatchObject({ status: 'closed' });
+  } finally {
+    await store.close();
+  }
 });

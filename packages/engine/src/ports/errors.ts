@@ -135,6 +135,7 @@ export const ERROR_CODES = [
   'wrong-host',
   'route-not-found',
   'flow-not-found',
+  'breaker-not-found',
   'call-not-found',
   'body-too-large',
   'unsupported-media-type',

@@ -23,6 +23,7 @@ export const STATUS: { readonly [code: string]: number } = {
   'run-not-found': 404,
   'flow-not-found': 404,
   'approval-not-found': 404,
+  'breaker-not-found': 404,
   'call-not-found': 404,
   'token-not-found': 404,
   'approval-closed': 409,

@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { present } from '@sluice-internal/kernel/expr';
 import type { ListedToken } from '../auth/tokens.ts';
 import { ACCESS } from '../auth/who.ts';
+import { closeBreaker } from '../http/breakers.ts';
 import { changesOf } from '../http/changes.ts';
 import { healthOf, metricsText, summaryOf } from '../http/health.ts';
 import { Refusal } from '../http/problem.ts';
@@ -13,6 +14,7 @@ import type { Services } from '../http/services.ts';
 
 export function metaRoutes(app: App, services: Services): void {
   streamRoutes(app, services);
+  breakerRoutes(app, services);
   healthRoutes(app, services);
 }
 
@@ -124,6 +126,28 @@ export function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
 function shownToken(token: ListedToken & { readonly token?: string }): object {
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
   return { ...token, createdAt: iso(token.createdAt), expiresAt: iso(token.expiresAt), usedAt: iso(token.usedAt) };
+}
+
+function breakerRoutes(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{
+        method: 'post',
+        path: '/v1/breakers/{name}/close',
+        summary: 'Closes a circuit breaker.',
+        access: 'operator',
+      },
+      params: z.object({ name: z.string().max(500) }),
+      body: z.object({ why: z.string().max(2000).default('') }).strict(),
+      ...{ answers: { 204: null }, errors: ['breaker-not-found'] },
+    },
+    async ({ params: { name }, body: { why }, who }) => {
+      await closeBreaker(services, who, name, why);
+      return new Response(null, { status: 204 });
+    },
+  );
 }
 
 function healthRoutes(app: App, services: Services): void {
