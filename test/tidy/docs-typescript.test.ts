@@ -167,7 +167,7 @@ declare const run: Run<{ paid: number }>;
 declare function show(...shown: unknown[]): void;
 export async function example() {
 ${text}}
-export const used = [connect, sluice, run, show, ${own.filter((name) => /Error$/.test(name)).join(', ')}];
+export const used = [connect, sluice, run, show, ${own.filter((name) => name.endsWith('Error')).join(', ')}];
 `;
 }
 

@@ -9,6 +9,7 @@ import { composeEngine, type Composed } from '@sluice-internal/library/compose';
 import { definitionTools, loadScript } from '@sluice-internal/library/documents';
 import { openStore } from '@sluice-internal/library/host';
 import { pinsOf, withDefinition } from '@sluice-internal/platform';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Flows, Folder } from './http/folder.ts';
 import { LIMITS, Rates, Streams, type Limits } from './http/limits.ts';
@@ -122,6 +123,8 @@ class Engines {
   readonly #world: Pick<CreateEngineOptions, 'models' | 'toolOptions' | 'onNotice'>;
   readonly #placed: Placed;
   readonly #scripted = new Map<string, Composed>();
+  /** The same by file, so that a start does not read it again. */
+  readonly #files = new Map<string, Composed>();
 
   constructor(db: string, world: Pick<CreateEngineOptions, 'models' | 'toolOptions' | 'onNotice'>, placed: Placed) {
     this.#db = db;
@@ -138,17 +141,25 @@ class Engines {
   /** A script that was changed since is another script. */
   of(script: string | undefined): Composed {
     if (script === undefined) return this.main;
+    // A script that is not there is named by `loadScript`.
+    const file = statSync(script, { throwIfNoEntry: false });
+    const version = `${script} ${file?.mtimeMs} ${file?.size}`;
+    const known = this.#files.get(version);
+    if (known !== undefined) return known;
     const played = loadScript(script);
     const key = JSON.stringify(played);
-    const found = this.#scripted.get(key);
-    if (found !== undefined) return found;
+    const made = this.#scripted.get(key) ?? this.#made(played);
+    this.#scripted.set(key, made);
+    this.#files.set(version, made);
+    return made;
+  }
+
+  #made(played: ReturnType<typeof loadScript>): Composed {
     const { models: _, ...world } = this.#world;
-    const made = composeEngine(
+    return composeEngine(
       { ...world, script: played, journal: this.#db, pickUp: false },
       { flowTools: definitionTools, placed: this.#placed },
     );
-    this.#scripted.set(key, made);
-    return made;
   }
 
   async close(): Promise<void> {
