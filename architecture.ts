@@ -97,13 +97,19 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'evals/diagnose': ['kernel', 'engine', 'library', 'evals/journal', 'evals/suite'],
   'evals/render': ['library', 'evals/metrics', 'evals/rehearse', 'evals/suite'],
 
+  client: ['wire', 'library/define'],
+  'server/auth': ['kernel', 'engine'],
+  'server/http': ['kernel', 'compile', 'engine', 'library', 'server/auth'],
+  'server/routes': ['kernel', 'compile', 'platform', 'library', 'server/auth', 'server/http'],
+  server: ['kernel', 'engine', 'platform', 'library', 'server/auth', 'server/http', 'server/routes'],
+
   'cli/table': ['kernel', 'engine', 'library'],
   'cli/templates': [],
   'cli/view': ['kernel', 'wire', 'engine', 'library', 'cli/table'],
   'cli/session': ['kernel', 'compile', 'engine', 'platform', 'tools', 'library', 'evals', 'cli/table', 'cli/view'],
   'cli/commands': [
     ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite', 'platform', 'models', 'tools', 'guard'],
-    ...['library', 'testing', 'evals', 'cli/table', 'cli/templates', 'cli/view', 'cli/session'],
+    ...['server', 'library', 'testing', 'evals', 'cli/table', 'cli/templates', 'cli/view', 'cli/session'],
   ],
   cli: ['library', 'platform', 'cli/table', 'cli/view', 'cli/session', 'cli/commands'],
 };

@@ -11,7 +11,7 @@ import { bundle, isBundled } from './bundle.ts';
 import { writeDeclarations } from './declarations.ts';
 import { root, run } from './tool.ts';
 
-const built = run('tsc', ['-b', 'packages/cli']);
+const built = run('tsc', ['-b', 'packages/cli', 'packages/client']);
 if (!built.ok) {
   process.stderr.write(`${built.output}\n`);
   process.exitCode = 1;

@@ -19,7 +19,7 @@ const KEPT_MS = 600_000;
 export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void> {
   const build = await rolldown({
     input: {
-      index: join(root, 'packages/library/src/index.ts'),
+      index: join(root, 'packages/server/src/sluice.ts'),
       testing: join(root, 'packages/testing/src/testing.ts'),
       cli: join(root, 'packages/cli/src/main.ts'),
       quickjs: join(root, 'packages/tools/src/calls/quickjs.ts'),
@@ -38,9 +38,14 @@ export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void
   });
   await build.close();
   const chunks = output.filter((file) => file.type === 'chunk');
+  const pages = await forBrowsers();
   mkdirSync(OUT, { recursive: true });
   // The entries come last, so that each file finds the files that it imports.
-  const files = [...chunks.map(({ fileName, code }) => [fileName, ascii(code)] as const), ...chunks.flatMap(entryOf)];
+  const files = [
+    ...chunks.map(({ fileName, code }) => [fileName, ascii(code)] as const),
+    ...chunks.flatMap(entryOf),
+    ...pages,
+  ];
   for (const [name, code] of files) write(join(OUT, name), code);
   write(STAMP, licences(chunks));
   const current = new Set(['LICENSES.txt', ...files.map(([name]) => name)]);
@@ -48,6 +53,27 @@ export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void
     const isOld = tidy || Date.now() - statSync(join(OUT, file)).mtimeMs > KEPT_MS;
     if (isOld && !current.has(file)) rmSync(join(OUT, file), { force: true });
   }
+}
+
+/** The client and its fold are modules of one file each, without anything of Node: browsers and other runtimes load them. */
+async function forBrowsers(): Promise<readonly (readonly [string, string])[]> {
+  const files: (readonly [string, string])[] = [];
+  for (const [name, source] of Object.entries({ client: 'index.ts', 'client-fold': 'fold.ts' })) {
+    const build = await rolldown({
+      input: { [name]: join(root, 'packages/client/src', source) },
+      platform: 'neutral',
+      transform: { target: 'es2022' },
+    });
+    const { output } = await build.generate({
+      format: 'esm',
+      comments: false,
+      minify: true,
+      entryFileNames: '[name].js',
+    });
+    await build.close();
+    for (const file of output) if (file.type === 'chunk') files.push([file.fileName, file.code]);
+  }
+  return files;
 }
 
 /** Commander loads `node:child_process` for commands that are programs of their own. Sluice has none, and every start would wait. */

@@ -11,12 +11,18 @@ const CACHE = join(root, 'node_modules/.cache/types');
 const OUT = join(root, 'dist/types');
 /** The public interfaces, and where they are published. */
 const ENTRIES: { readonly [file: string]: string } = {
-  'library/index.d.ts': 'index.d.ts',
+  'server/sluice.d.ts': 'index.d.ts',
   'testing/testing.d.ts': 'testing.d.ts',
+  'client/index.d.ts': 'client.d.ts',
+  'client/fold.d.ts': 'client-fold.d.ts',
 };
 const INTERNAL = '@sluice-internal/';
 /** `import type { A } from './a.ts';`, also as an export. */
 const STATEMENT = /^((?:import|export)(?: type)?) \{([^}]*)\} from ['"]([^'"]+)['"];$/gm;
+/** `export * from './a.ts';` */
+const STAR = /^export \* from ['"]([^'"]+)['"];$/gm;
+/** `import './a.ts';`, for what the file does and not for its types. */
+const EFFECT = /^import ['"][^'"]+['"];\n/gm;
 /** `import("./a.ts").A` */
 const INLINE = /\bimport\(['"]([^'"]+)['"]\)\.(\w+)/g;
 
@@ -69,6 +75,8 @@ function relocated(here: string): { readonly text: string; readonly reached: Rea
         .map(([file, names]) => `${keyword} { ${names.join(', ')} } from '${name(file ?? '')}';`)
         .join('\n');
     })
+    .replaceAll(EFFECT, '')
+    .replaceAll(STAR, (_, specifier: string) => `export * from '${name(entryFile(here, specifier))}';`)
     .replaceAll(INLINE, (all, specifier: string, type: string) => {
       const file = declaring(here, specifier, type);
       return file === null ? all : `import('${name(file)}').${type}`;
@@ -98,6 +106,12 @@ function declaring(here: string, specifier: string, imported: string): string | 
   for (const [, , list = '', from = ''] of readFileSync(join(CACHE, entry), 'utf8').matchAll(STATEMENT))
     if (namesIn(list).some((each) => each.split(' as ').at(-1) === wanted)) return declaring(entry, from, imported);
   return entry;
+}
+
+/** The file that a whole export names. */
+function entryFile(here: string, specifier: string): string {
+  if (!specifier.startsWith('.')) return entryOf(specifier);
+  return posix.join(posix.dirname(here), specifier).replace(/(?<!\.d)\.(?:js|ts)$/, '.d.ts');
 }
 
 /** The declarations of an entry of a package. */

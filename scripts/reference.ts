@@ -18,7 +18,7 @@ function main(isCheck: boolean): number {
     const installed = run('npm', ['ci', '--prefix', home, '--no-audit', '--no-fund']);
     if (!installed.ok) return complain(installed.output);
   }
-  const built = run('tsc', ['-b', 'packages/cli']);
+  const built = run('tsc', ['-b', 'packages/cli', 'packages/client']);
   if (!built.ok) return complain(built.output);
   writeDeclarations();
   const out = isCheck ? mkdtempSync(join(tmpdir(), 'sluice-reference-')) : pages;

@@ -25,6 +25,7 @@ describe.each(releases.map(({ name }) => name))('journals of release %s §modes/
     const journal: Journal = {
       load: async () => stored,
       page: async () => stored.appends,
+      changes: async () => ({ items: [], next: '' }),
       commit: async () => {
         throw new Error('a frozen journal is only read');
       },

@@ -37,6 +37,7 @@ export function dyingStore(shared: Store, death: Death): DyingStore {
       journal: {
         load: async (...given) => (alive(), journal.load(...given)),
         page: async (...given) => (alive(), journal.page(...given)),
+        changes: async (...given) => (alive(), journal.changes(...given)),
         commit: async (...given) => {
           alive();
           commits += 1;

@@ -35,7 +35,12 @@ async function stored(): Promise<StoredRun> {
 }
 
 function journalOf(run: StoredRun): Journal {
-  return { load: async () => run, page: async () => run.appends, commit: () => Promise.reject(new Error('read only')) };
+  return {
+    load: async () => run,
+    page: async () => run.appends,
+    changes: async () => ({ items: [], next: '' }),
+    commit: () => Promise.reject(new Error('read only')),
+  };
 }
 
 /** One byte, changed as little as possible and as much as possible. */

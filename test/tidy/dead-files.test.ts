@@ -5,7 +5,13 @@ import { expect, test } from 'vitest';
 import { importEdges, namedInStrings, reachable } from './imports.ts';
 import { codeFiles, filesIn, packageFiles, packageNames, read, root } from './tree.ts';
 
-const ENTRIES = ['packages/library/src/index.ts', 'packages/testing/src/testing.ts', 'packages/cli/src/main.ts'];
+const ENTRIES = [
+  'packages/server/src/sluice.ts',
+  'packages/testing/src/testing.ts',
+  'packages/cli/src/main.ts',
+  'packages/client/src/index.ts',
+  'packages/client/src/fold.ts',
+];
 const scripts = Object.values(
   (JSON.parse(read('package.json')) as { scripts: { [name: string]: string } }).scripts,
 ).join(' ');

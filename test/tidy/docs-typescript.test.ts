@@ -12,7 +12,12 @@ import { PROJECT_FILES } from '../../packages/cli/src/templates/init-files.ts';
 import { steadyFolder } from '../support/steady-folder.ts';
 import { packageFiles, pathsIn, read, root } from './tree.ts';
 
-const LIBRARY = { sluice: 'packages/library/src/index.ts', 'sluice/testing': 'packages/testing/src/testing.ts' };
+const LIBRARY = {
+  sluice: 'packages/server/src/sluice.ts',
+  'sluice/client': 'packages/client/src/index.ts',
+  'sluice/client/fold': 'packages/client/src/fold.ts',
+  'sluice/testing': 'packages/testing/src/testing.ts',
+};
 /** What the fragments on the pages of errors take for granted. */
 const GIVEN = `import { compile, createEngine, type CompiledFlow, type Engine } from 'sluice';
 declare const engine: Engine, flow: CompiledFlow, text: string;
@@ -35,9 +40,9 @@ test('every snippet type-checks', { timeout: 240_000 }, () => {
   writeFileSync(join(dir, 'wrong.ts'), "export const wrong: number = '';\n");
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   // The types of the build, if it is up to date: the compiler then reads 700 files less.
-  const place = (path: string): string =>
-    isBuilt() ? path.replace(/^packages\/\w+\/src\/(.*)\.ts$/, 'dist/types/$1.d.ts') : path;
-  const paths = Object.entries(LIBRARY).map(([name, path]) => [name, [join(root, place(path))]]);
+  const place = (name: string, path: string): string =>
+    isBuilt() ? `dist/types/${name.split('/').slice(1).join('-') || 'index'}.d.ts` : path;
+  const paths = Object.entries(LIBRARY).map(([name, path]) => [name, [join(root, place(name, path))]]);
   const compilerOptions = {
     ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
     ...{ target: 'es2024', lib: ['es2024'], module: 'nodenext', types: ['node'] },
@@ -52,8 +57,12 @@ test('every snippet type-checks', { timeout: 240_000 }, () => {
   expect(mistakes).toEqual([expect.stringContaining('wrong.ts(1,14)')]);
 });
 
-test.each(['sluice', 'sluice/testing'] as const)('every export of %s has an example in the reference', (library) => {
-  const page = read(library === 'sluice' ? 'docs/reference/index.md' : 'docs/reference/testing.md');
+test.each([
+  ['sluice', 'index'],
+  ['sluice/testing', 'testing'],
+  ['sluice/client', 'client'],
+] as const)('every export of %s has an example in the reference', (library, file) => {
+  const page = read(`docs/reference/${file}.md`);
   const sections = page.split(/^### /m).slice(1);
   const names = exportsOf(library);
   expect(names.length).toBeGreaterThan(10);
@@ -143,8 +152,23 @@ function runnable(text: string): string {
 }
 
 function moduleOf(page: string, text: string): string {
+  if (page === 'docs/reference/client.md') return asClientExample(text);
   if (page.startsWith('docs/reference/')) return asExample(text);
   return page.startsWith('docs/errors/') ? asFragment(text) : text;
+}
+
+/** The example of an export of the client has a client and a run of it. */
+function asClientExample(text: string): string {
+  const own = exportsOf('sluice/client').filter((name) => name !== 'connect');
+  return `import { connect, ${own.join(', ')} } from 'sluice/client';
+import type { Client } from 'sluice/client';
+declare const sluice: Client;
+declare const run: Run<{ paid: number }>;
+declare function show(...shown: unknown[]): void;
+export async function example() {
+${text}}
+export const used = [connect, sluice, run, show, ${own.filter((name) => name.endsWith('Error')).join(', ')}];
+`;
 }
 
 /** The example of an export may use every other export, and the definitions of `reference-given.txt`. */
@@ -161,9 +185,13 @@ ${text}}
 }
 
 function exportsOf(library: keyof typeof LIBRARY): readonly string[] {
-  return [...read(LIBRARY[library]).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+  const text = read(LIBRARY[library]);
+  // The package is the library and more.
+  const whole = text.includes("export * from '@sluice-internal/library'") ? read('packages/library/src/index.ts') : '';
+  const names = [...`${text}\n${whole}`.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
     names.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()])),
   );
+  return [...new Set(names)];
 }
 
 function folder(): string {

@@ -11,13 +11,15 @@ import type {
   OpenedRun,
   Page,
   PageRequest,
+  RunChange,
   RunEntry,
   RunFilter,
   Store,
   Waiting,
 } from '@sluice-internal/engine/ports';
 import { runIn, unknownApproval, unknownRun } from '@sluice-internal/engine/worker';
-import type { Access, Caller, Engine, EngineStartOptions, EngineView } from './engine.ts';
+import type { Access, Caller, CallerProof, Engine, EngineStartOptions, EngineView } from './engine.ts';
+import type { ServerKeys } from './host/server-keys.ts';
 import { checkTenant, recordRefused } from './host/tenant.ts';
 import { createRun, type Run, type RunSource } from './run.ts';
 
@@ -28,25 +30,43 @@ export interface Viewed {
   readonly store: Store;
   readonly stories: RunSource['stories'];
   readonly notice?: RunSource['notice'];
+  readonly servers: Pick<ServerKeys, 'own'>;
   read(run: RunId): Promise<OpenedRun>;
 }
 
-export function viewAs({ engine, store, stories, notice, read }: Viewed, given: Caller): EngineView {
-  const caller = new Identified(given, store);
+export function viewAs({ engine, store, stories, notice, servers, read }: Viewed, given: Caller): EngineView {
+  const caller = new Identified(given, store, servers);
   const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine: view, stories, opened, notice }, id);
   const open = async (run: RunId): Promise<Run> => handle(run, await read(run));
-  const view: EngineView = { ...reading(engine, caller, open), ...acting(engine, caller, handle) };
+  const view: EngineView = { ...reading(engine, caller, open, read), ...acting(engine, caller, handle, read) };
   return view;
 }
 
 type Handle = (id: RunId, opened?: OpenedRun) => Run;
-type Reading = 'find' | 'list' | 'get' | 'state' | 'open' | 'wait' | 'settled' | 'events' | 'approvals';
+type Reading =
+  | 'find'
+  | 'list'
+  | 'get'
+  | 'read'
+  | 'state'
+  | 'open'
+  | 'wait'
+  | 'settled'
+  | 'events'
+  | 'feed'
+  | 'approvals';
 
-function reading(engine: Engine, caller: Identified, open: (run: RunId) => Promise<Run>): Pick<EngineView, Reading> {
+function reading(
+  engine: Engine,
+  caller: Identified,
+  open: (run: RunId) => Promise<Run>,
+  read: Viewed['read'],
+): Pick<EngineView, Reading> {
   return {
     find: (run) => caller.find(run),
     list: ((filter: RunFilter & PageRequest = {}) => caller.list(filter)) as EngineView['list'],
     get: (run) => caller.viewing(run).then(() => engine.get(run)),
+    read: (run) => caller.viewing(run).then(() => read(run)),
     state: (run, options) => caller.viewing(run).then(() => engine.state(run, options)),
     open: async (run: RunId, options?: object) => {
       await caller.viewing(run);
@@ -57,6 +77,7 @@ function reading(engine: Engine, caller: Identified, open: (run: RunId) => Promi
     settled: (run) => caller.viewing(run).then(() => engine.settled(run)),
     events: ((run: RunId, options: object = {}) =>
       afterwards(caller.viewing(run), () => engine.events(run, options))) as Engine['events'],
+    feed: (options) => caller.feedOf(engine.feed(options)),
     approvals: (async (which?: RunId | PageRequest) => {
       if (typeof which === 'string') return caller.viewing(which).then(() => engine.approvals(which));
       return caller.approvals(which, (run) => engine.approvals(run));
@@ -64,7 +85,7 @@ function reading(engine: Engine, caller: Identified, open: (run: RunId) => Promi
   };
 }
 
-function acting(engine: Engine, caller: Identified, handle: Handle): Omit<EngineView, Reading> {
+function acting(engine: Engine, caller: Identified, handle: Handle, read: Viewed['read']): Omit<EngineView, Reading> {
   const start = async (flow: Parameters<Engine['start']>[0], options: EngineStartOptions = {}): Promise<RunId> => {
     caller.demand('operator');
     refuseEmpty('engine.start', options);
@@ -78,11 +99,14 @@ function acting(engine: Engine, caller: Identified, handle: Handle): Omit<Engine
       const given = { ...others, ...(id === undefined ? {} : { run: id }), input };
       return handle(await start(flow, given as EngineStartOptions));
     },
-    answer: async (approval, { by, ...answer }) => {
+    answer: async (approval, { by, ...given }) => {
       caller.demand('approver');
       const run = runIn(approval);
       if (run === null || (await caller.find(run)) === null) throw unknownApproval(approval);
-      return engine.answer(approval, { ...answer, ...caller.answering(by) });
+      // A caller in JavaScript can pass what only this view may say.
+      const { login: _login, remote: _remote, ...answer } = given as Partial<GivenAnswer> & typeof given;
+      const who = caller.isPerson ? caller.answering(by) : await caller.answeringAsProgram(by, () => read(run));
+      return engine.answer(approval, { ...answer, ...who });
     },
     signal: async (run, name, options = {}) => {
       await caller.operating(run);
@@ -117,11 +141,12 @@ class Identified {
   readonly #store: Store;
   readonly #tenant: string | null;
   readonly #person: string | null;
-  readonly #isHere: boolean;
+  readonly #proof: CallerProof | null;
+  readonly #servers: Viewed['servers'];
   readonly #access: ReadonlySet<Access>;
   readonly #recorded = new Set<RunId>();
 
-  constructor(given: Caller, store: Store) {
+  constructor(given: Caller, store: Store, servers: Viewed['servers']) {
     refuseOthers(given);
     const { tenant = null, person = null, proof = null, access } = given;
     if (tenant !== null) checkTenant(tenant);
@@ -134,7 +159,8 @@ class Identified {
     this.#store = store;
     this.#tenant = tenant ?? store.tenant ?? null;
     this.#person = person;
-    this.#isHere = proof?.via === 'os_user';
+    this.#proof = proof;
+    this.#servers = servers;
     this.#access = new Set(access.includes('admin') ? ACCESS : access);
   }
 
@@ -165,6 +191,10 @@ class Identified {
     return page === undefined ? waiting : { items: waiting, next };
   }
 
+  async *feedOf(all: AsyncIterable<RunChange>): AsyncGenerator<RunChange> {
+    for await (const change of all) if (change.tenant === this.#tenant) yield change;
+  }
+
   demand(access: Access): void {
     if (this.#access.has(access)) return;
     throw new SluiceError(
@@ -178,7 +208,8 @@ class Identified {
   async find(run: RunId): Promise<RunEntry | null> {
     const entry = await this.#store.index.find(run);
     if (entry === null || this.owns(entry)) return entry;
-    if (!this.#recorded.has(run)) await recordRefused(this.#store, this.#tenant, entry);
+    // The refusal is not waited for: an unknown run would be answered sooner than one of another tenant.
+    if (!this.#recorded.has(run)) recordRefused(this.#store, this.#tenant, entry).catch(() => undefined);
     this.#recorded.add(run);
     return null;
   }
@@ -202,11 +233,32 @@ class Identified {
     );
   }
 
-  answering(by: string | undefined): Pick<GivenAnswer, 'by' | 'remote'> {
-    const name = this.named(by);
-    if (this.#person === null || name === undefined)
+  get isPerson(): boolean {
+    return this.#person !== null;
+  }
+
+  answering(by: string | undefined): Pick<GivenAnswer, 'by' | 'remote' | 'login'> {
+    const name = this.named(by) ?? '';
+    const proof = this.#proof;
+    if (proof?.via === 'os_user') return { by: name };
+    const { issuer, subject, token } = proof ?? {};
+    if (proof === null || issuer === undefined || subject === undefined || token === undefined)
+      return { by: name, remote: true };
+    const login = { via: proof.via, issuer, subject, token, tenant: this.#tenant, server: this.#servers.own };
+    return { by: name, remote: true, login };
+  }
+
+  /** Where no people are declared, everybody who can reach the store may answer, so a program with access may too. */
+  async answeringAsProgram(
+    by: string | undefined,
+    read: () => Promise<OpenedRun>,
+  ): Promise<Pick<GivenAnswer, 'by' | 'remote'>> {
+    const { subject } = this.#proof ?? {};
+    const name = subject?.replace(/^token:/, '') ?? by;
+    const { program } = await read();
+    if (name === undefined || program.flow.people !== undefined)
       throw new SluiceError('identity-unproven', 'the caller is no person', 'Let a person answer.');
-    return { by: name, ...(this.#isHere ? {} : { remote: true }) };
+    return { by: name, remote: true };
   }
 
   /** A run of the caller's tenant. The run of a person is for that person. */
@@ -241,6 +293,7 @@ class Identified {
 
 const FIELDS = ['tenant', 'person', 'proof', 'access'];
 const PROOFS = ['os_user', 'token', 'oidc'];
+const LOGIN_FIELDS = ['issuer', 'subject', 'token'];
 
 /** A surface in JavaScript can pass anything. */
 function refuseOthers(given: Caller): void {
@@ -263,6 +316,18 @@ function refuseOthers(given: Caller): void {
   if (person !== undefined && person !== null && (typeof person !== 'string' || person.trim() === ''))
     refuse('has a `person` without a name');
   if (proof !== undefined && proof !== null && !PROOFS.includes(proof.via)) refuse('has a `proof` of an unknown kind');
+  refuseHalf(proof ?? null, refuse);
+}
+
+/** A login has all of its fields or none. */
+function refuseHalf(proof: CallerProof | null, refuse: (why: string) => void): void {
+  if (proof === null) return;
+  const fields: { readonly [field: string]: unknown } = { ...proof };
+  const given = LOGIN_FIELDS.filter((field) => fields[field] !== undefined);
+  if (given.length === 0) return;
+  if (proof.via === 'os_user') refuse(`has a \`proof\` by \`os_user\` with \`${given[0]}\``);
+  const wrong = LOGIN_FIELDS.find((field) => typeof fields[field] !== 'string' || fields[field] === '');
+  if (wrong !== undefined) refuse(`has a \`proof\` without \`${wrong}\``);
 }
 
 /** Reads events when the check has passed. Ends at once when the reader stops, also before that. */

@@ -37,6 +37,7 @@ import { createRun, type Run } from './run.ts';
 import { fork } from './host/fork.ts';
 import { migrate } from './host/migrate/migrate.ts';
 import { retentionOptions } from './host/retention.ts';
+import { ServerKeys } from './host/server-keys.ts';
 import { signingFor } from './host/signing.ts';
 import { stateAt } from './host/run-state.ts';
 import { Stories } from './host/stories.ts';
@@ -53,7 +54,7 @@ import { worstCases } from './host/worst-case.ts';
  */
 export interface CreateEngineOptions
   extends
-    Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin'>,
+    Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin' | 'trustedServers'>,
     Omit<WorldOptions, 'flowTools' | 'script'> {
   /** Stores the runs: the path of a database file, `sqlite:` and a path, or an open store. Default: `.sluice/sluice.db`. */
   readonly journal?: string | Store;
@@ -68,6 +69,11 @@ export interface CreateEngineOptions
   readonly tenant?: string;
   /** An Ed25519 private key as PKCS8 PEM: the engine signs checkpoints of every run. Default: `SLUICE_SIGNING_KEY`. */
   readonly signingKey?: string;
+  /**
+   * An Ed25519 private key as PKCS8 PEM: views with a login vouch with it for the answers of their person. Default: `SLUICE_SERVER_KEY`,
+   * then the file `server.key` beside the database, which is made on the first use.
+   */
+  readonly serverKey?: string;
 }
 
 /**
@@ -78,13 +84,18 @@ export interface CreateEngineOptions
  * const { output } = await run.result();
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
+  return openEngine(options).engine;
+}
+
+/** As `createEngine`, with the parts for a surface. */
+export function openEngine(options: CreateEngineOptions): Composed {
   refuseUnknown(options, ENGINE_OPTIONS, '`createEngine`');
   const { script, ...others } = options;
   // Any other value that is no script is refused as a script.
   refuseEmpty('createEngine', script === undefined ? options : others);
   refuseEmpty('toolOptions', options.toolOptions ?? {});
   refuseSystemFolder(options.toolOptions?.workDir);
-  return composeEngine(options).engine;
+  return composeEngine(options);
 }
 
 /** Agents write in this folder. */
@@ -101,6 +112,8 @@ export interface Composed {
   readonly runtime: Runtime;
   readonly world: World;
   readonly attachments: AttachmentStore;
+  readonly servers: ServerKeys;
+  readonly store: Store;
 }
 
 /** Parts that a surface brings itself. */
@@ -111,11 +124,13 @@ interface OwnParts {
   readonly flowTools?: FlowTools;
   /** The surface checks the prerequisites of a run itself. */
   readonly checked?: true;
+  /** The places and the code of a flow whose file the surface knows. Default: those of `toolOptions`. */
+  readonly placed?: (flow: CompiledFlow) => Pins | undefined;
 }
 
 /** The only place where store, world and runtime come together. */
 export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}): Composed {
-  const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, script, ...others } = options;
+  const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, serverKey, script, ...others } = options;
   const rest = script === undefined || script === false ? others : { ...others, script: checkedScript(script) };
   const functions = new Functions(rest.onNotice);
   const file = typeof journal === 'string' ? fileAt(journal) : undefined;
@@ -125,7 +140,9 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
   const store = own.store ?? storeOf(journal, tenant, rest.onNotice);
-  const runtime = runtimeOf({ ...rest, signingKey, script }, file, store, world);
+  const servers = new ServerKeys({ given: serverKey, file, reach: store.reach, onNotice: rest.onNotice });
+  const trustedServers = servers.trusted;
+  const runtime = runtimeOf({ ...rest, trustedServers, signingKey, script }, file, store, world);
   const close = async (): Promise<void> => {
     await runtime.close();
     await beside.close();
@@ -135,10 +152,11 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const stories = new Stories((id) => runtime.read(id));
   const recorded = scriptPin(script === false ? undefined : script, file);
   const ready = own.checked === true ? noCheck : onceReady(worldOptions);
-  const start = createStart({ runtime, world, definitions, recorded, ready });
+  const { placed = () => undefined } = own;
+  const start = createStart({ runtime, world, definitions, recorded, ready, placed });
   const engine: Engine = {
     ...runtime,
-    as: (caller) => viewAs({ engine, store, stories, notice: rest.onNotice, read: runtime.read }, caller),
+    as: (caller) => viewAs({ engine, store, stories, servers, notice: rest.onNotice, read: runtime.read }, caller),
     start,
     run: async (given: Compiled | AnyDefinition, input?: unknown, options: RunOptions = {}): Promise<Run> => {
       refuseEmpty('engine.run', options);
@@ -164,7 +182,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     close,
     [Symbol.asyncDispose]: close,
   };
-  return { engine, runtime, world, attachments };
+  return { engine, runtime, world, attachments, servers, store };
 }
 
 type RuntimeOptions = Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin'>;
@@ -222,6 +240,7 @@ interface StartContext {
   readonly recorded: () => Pick<Pins, 'script'>;
   /** Rejects if a run of the flow lacks something on this machine. */
   readonly ready: (flow: CompiledFlow, pins: Pins) => Promise<void>;
+  readonly placed: NonNullable<OwnParts['placed']>;
 }
 
 function noCheck(): Promise<void> {
@@ -238,7 +257,7 @@ function onceReady(options: WorldOptions): StartContext['ready'] {
   };
 }
 
-function createStart({ runtime, world, definitions, recorded, ready }: StartContext): Engine['start'] {
+function createStart({ runtime, world, definitions, recorded, ready, placed }: StartContext): Engine['start'] {
   return async (given, startOptions = {}) => {
     const flow = definitions.flowOf(given);
     refuseUnknown(startOptions, START_OPTIONS, 'a start');
@@ -252,7 +271,7 @@ function createStart({ runtime, world, definitions, recorded, ready }: StartCont
     const owner = attached === startOptions.input ? undefined : id;
     // A surface that names the script of its runs has stored it.
     const script = whose?.pins?.script === undefined ? recorded() : {};
-    const origin = withPins(whose, { ...pinsOf(world, flow, given, owner), ...script });
+    const origin = withPins(whose, { ...(placed(flow) ?? pinsOf(world, flow, given, owner)), ...script });
     await ready(flow, origin.pins ?? {});
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });

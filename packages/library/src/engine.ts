@@ -5,6 +5,7 @@ import type {
   BudgetGrant,
   Engine as Runtime,
   GivenAnswer,
+  OpenedRun,
   RunEntry,
   StartOptions,
 } from '@sluice-internal/engine/ports';
@@ -125,18 +126,31 @@ export type Access = 'viewer' | 'operator' | 'approver' | 'admin';
 export interface Caller {
   /** Null or absent: the tenant of the engine, and without one the runs that have no tenant. */
   readonly tenant?: string | null;
-  /** The person who calls. Null or absent: a program. It answers no question. */
+  /** The person who calls. Null or absent: a program. It answers only questions of flows that declare no people. */
   readonly person?: string | null;
-  /**
-   * How the surface knows the person. With `os_user`, the person is the user of this process, and that proves an answer. A person
-   * that the surface knows in another way proves an answer by a signature.
-   */
-  readonly proof?: { readonly via: 'os_user' | 'token' | 'oidc' } | null;
+  /** How the surface knows the caller. Absent: it proves nothing. */
+  readonly proof?: CallerProof | null;
   readonly access: readonly Access[];
 }
 
+/**
+ * How a surface knows a caller. With `os_user`, the person is the user of this process. With `token` and `oidc` and their fields, the
+ * engine signs the login with each answer of the person, whose `login` in `people` must be this one.
+ * @example
+ * const proof: CallerProof = { via: 'oidc', issuer: 'https://login.example.com', subject: 'u-17', token: 'j_81' };
+ */
+export interface CallerProof {
+  readonly via: 'os_user' | 'token' | 'oidc';
+  /** The address of the OIDC issuer; of a token the server that made it. */
+  readonly issuer?: string;
+  /** The subject of the issuer; of a token `token:NAME`. */
+  readonly subject?: string;
+  /** The id of the token. */
+  readonly token?: string;
+}
+
 /** An answer of the caller. Another name in `by` is refused. */
-type OwnAnswer = Omit<GivenAnswer, 'by' | 'remote'> & { readonly by?: string };
+type OwnAnswer = Omit<GivenAnswer, 'by' | 'remote' | 'login'> & { readonly by?: string };
 
 /**
  * The operations of a caller. One that its access does not cover is refused with `access-denied`.
@@ -147,6 +161,8 @@ export interface EngineView extends Omit<
   Engine,
   'answer' | 'cancel' | 'migrate' | 'repin' | 'as' | 'close' | typeof Symbol.asyncDispose
 > {
+  /** A run as it is stored, for what only its journal tells: its calls, its differences to another run. */
+  read(run: RunId): Promise<OpenedRun>;
   /** The entry of a run in the list; null if this caller has no such run. */
   find(run: RunId): Promise<RunEntry | null>;
   answer(approval: string, answer: OwnAnswer): Promise<RunId>;

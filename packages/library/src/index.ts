@@ -1,7 +1,16 @@
 /** The public interface of the library. Everything that is not exported here may change. */
 // First, so that an old Node gets this error and no other.
 export { MINIMUM_NODE } from './node-version.ts';
-export type { Access, Caller, Engine, EngineStartOptions, EngineView, OpenOptions, RunOptions } from './engine.ts';
+export type {
+  Access,
+  Caller,
+  CallerProof,
+  Engine,
+  EngineStartOptions,
+  EngineView,
+  OpenOptions,
+  RunOptions,
+} from './engine.ts';
 export { compile } from './compile.ts';
 export { createEngine } from './create-engine.ts';
 export type { CreateEngineOptions } from './create-engine.ts';

@@ -27,6 +27,8 @@ import type { Stories, Story } from './host/stories.ts';
 export interface ReadOptions {
   /** Only later events: an `id` or a `seq` of an earlier event, also as text, such as the header `Last-Event-ID`. */
   readonly after?: string | number | undefined;
+  /** False: only the events that are stored now. Default: true. */
+  readonly live?: boolean | undefined;
   /** Ends the reader when it is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -162,9 +164,12 @@ function publicEvents(
   const isNew = positionAfter(options.after);
   const ready: RunEvent[] = [];
   const after = Math.max(0, seqOf(options.after) - 1);
-  const source = engine.events(id, { deltas: true, after, signal: options.signal }) as AsyncIterableIterator<
-    ChainedEvent | Delta
-  >;
+  const source = engine.events(id, {
+    deltas: true,
+    after,
+    live: options.live ?? true,
+    signal: options.signal,
+  }) as AsyncIterableIterator<ChainedEvent | Delta>;
   let story: Promise<Story> | null = null;
   const iterator: AsyncIterableIterator<RunEvent> = {
     next: async () => {

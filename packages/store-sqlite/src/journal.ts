@@ -13,6 +13,7 @@ import type {
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { Appends } from './appends.ts';
 import type { Stored } from './appends.ts';
+import { createChanges } from './changes.ts';
 import type { Connection } from './connection.ts';
 import { createAudit } from './fold-heads.ts';
 import type { Heads } from './heads.ts';
@@ -64,6 +65,7 @@ export function createJournal(connection: Connection, heads: Heads): GroupedJour
     describe: async (run, details) => connection.write(() => appended.describe(run, details)),
     load: async (run, options) => load(run, options?.snapshot ?? true, options?.after ?? 0),
     page: createPage(connection),
+    changes: createChanges(connection),
     broken: (run) => connection.readTogether(() => (run === undefined ? broken() : heads.brokenRun(run))),
     checkpoints: createCheckpoints(connection),
     commit: (worker, appends) =>

@@ -143,8 +143,9 @@ BEGIN SELECT RAISE(ABORT, 'tombstones are append-only'); END;
 CREATE TRIGGER tombstones_delete BEFORE DELETE ON tombstones
 BEGIN SELECT RAISE(ABORT, 'tombstones are append-only'); END;
 
+-- AUTOINCREMENT: the ids are cursors, so that of a removed run is not used again.
 CREATE TABLE log (
-  id INTEGER PRIMARY KEY CHECK (id > 0),
+  id INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
   run INTEGER NOT NULL,
   after INTEGER NOT NULL,
   count INTEGER NOT NULL CHECK (count > 0),

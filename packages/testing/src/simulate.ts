@@ -203,6 +203,7 @@ class Process {
     return {
       load: (run, options) => inner.load(run, options),
       page: (run, after, limit) => inner.page(run, after, limit),
+      changes: (after, limit) => inner.changes(after, limit),
       commit: async (worker, appends) => {
         if (this.#fate === 'dead') throw new Error('dead');
         if (this.#strikes(12)) this.#leave(this.#given.chance.pick(['dead', 'dead', 'paused']), false);

@@ -151,7 +151,7 @@ interface LiveEventFields {
   /** The amounts of the run after a call was requested or has ended. `held` is reserved for calls that are open. */
   'budget.changed': { used: Used; held: Used; limit: Used };
   /** Text of a reply while it is generated. */
-  'model.text': { agent: string; text: string; call: EffectKey };
+  'model.text': { agent: string; text: string; call: EffectKey; from: number };
   /** Reasoning of a model while it is generated. */
   'model.reasoning': { agent: string; text: string; call: EffectKey };
   /** Arguments of a tool call while they are generated: a piece of JSON text. `tool.proposed` has the whole. */

@@ -15,7 +15,7 @@ import { allOf, operate } from '@sluice-internal/engine/ports';
 import type { AttachmentStore, Cells, Store } from '@sluice-internal/engine/ports';
 import { detailsOf } from '@sluice-internal/engine/report';
 import type { RunId, RunState } from '@sluice-internal/kernel/ir';
-import { closing, isErased } from '@sluice-internal/library/host';
+import { ServerKeys, closing, fileAt, isErased } from '@sluice-internal/library/host';
 import { FAILED, OK, plural, usage } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
@@ -109,9 +109,10 @@ async function auditRuns(
 ): Promise<readonly Audit[]> {
   return closing(attachmentsBeside(cli.db), async (attachments) => {
     const results: Audit[] = [];
+    const servers = new ServerKeys({ file: fileAt(cli.db) }).trusted();
     for (const run of ids) {
       const entry = await index.find(run);
-      const { audit: chain, stored, state } = await auditRun(journal, run, entry);
+      const { audit: chain, stored, state } = await auditRun(journal, run, entry, servers);
       const expected = chain.ok && state !== null ? await inputAttachments(shared, state) : [];
       const checked = withAttachments(chain, attachments, expected);
       const checkpoints = (await journal.checkpoints?.(run)) ?? [];

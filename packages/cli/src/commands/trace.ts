@@ -16,10 +16,9 @@ import type { Cli } from '@sluice-internal/library/documents';
 import { evolve, inputOf } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { RunState } from '@sluice-internal/kernel/ir';
-import { sentMessages } from '@sluice-internal/models';
 import type { FileOptions, SentMessage } from '@sluice-internal/models';
 import { attachmentsBeside } from '@sluice-internal/store-sqlite';
-import { closing, isErased } from '@sluice-internal/library/host';
+import { closing, isErased, promptOf } from '@sluice-internal/library/host';
 import type { Options } from '../table/command-table.ts';
 import { detailOf } from '../view/notices.ts';
 import { readOptions, withRun } from '../session/store.ts';
@@ -133,11 +132,9 @@ function createPrompter(program: Program, files: Pick<FileOptions, 'store' | 'er
     const pending =
       event.type === 'effect.requested' && event.kind === 'model' ? state.pending.get(event.key) : undefined;
     if (pending === undefined || event.type !== 'effect.requested') return undefined;
-    const input = inputOf(program, state, pending);
-    const { run, origin } = state;
-    const expected = origin.pins?.attachments ?? [];
-    const prompt = sentMessages(program.flow, { name: event.name, input }, { ...files, run, expected });
-    return { agent: event.name, prompt, ...present({ source: input.source }) };
+    const { source } = inputOf(program, state, pending);
+    const prompt = promptOf(program, state, pending, files);
+    return { agent: event.name, prompt, ...present({ source }) };
   };
 }
 

@@ -94,8 +94,8 @@ function reportTwice(key: Range, twice: readonly (readonly [Entry, Entry])[], re
   });
 }
 
-function placeOf({ at, report: { source } }: Entry, message: string): RelatedEntry {
-  return { message, at: at('id'), source };
+function placeOf({ at, report: { source } }: Entry, message: string, field = 'id'): RelatedEntry {
+  return { message, at: at(field), source };
 }
 
 const FILE = { what: 'this file', start: 'Write `people:` and a list of people.' };
@@ -104,9 +104,10 @@ function peopleOf(entries: readonly Entry[]): PeopleDef {
   const people: { [id: string]: PersonDef } = Object.create(null) as { [id: string]: PersonDef };
   const seen: Entry[] = [];
   const proofs = new Map<string, string>();
+  const logins = new Map<string, Entry>();
   for (const entry of entries) {
     const { value, at, report } = entry;
-    const { id, roles = [], key, os_user: user } = value;
+    const { id, roles = [], key, os_user: user, login } = value;
     refuseLikeOthers(entry, seen);
     seen.push(entry);
     if (personIn(RESERVED, id) !== undefined)
@@ -117,7 +118,7 @@ function peopleOf(entries: readonly Entry[]): PeopleDef {
       report.error('bad-value', at('os_user'), `\`os_user\` has no effect: \`${id}\` has a key`, {
         help: 'Keep `key` or `os_user`, not both.',
       });
-    const person = { roles, ...present({ key: key && plainKey(key), osUser: user }) };
+    const person = { roles, ...present({ key: key && plainKey(key), osUser: user, login }) };
     const proof = person.key ?? `user ${user ?? id}`;
     const twin = proofs.get(proof);
     if (twin !== undefined && !samePerson(twin, id))
@@ -125,9 +126,23 @@ function peopleOf(entries: readonly Entry[]): PeopleDef {
         help: 'Give each person a key of their own.',
       });
     proofs.set(proof, id);
+    refuseSharedLogin(entry, logins);
     people[id] ??= person;
   }
   return people;
+}
+
+/** One login for two people would let one person answer as both. */
+function refuseSharedLogin(entry: Entry, seen: Map<string, Entry>): void {
+  const { value, at, report } = entry;
+  if (value.login === undefined) return;
+  const other = seen.get(value.login);
+  if (other === undefined) seen.set(value.login, entry);
+  else if (!samePerson(other.value.id, value.id))
+    report.error('bad-value', at('login'), `\`${value.id}\` and \`${other.value.id}\` have the same login`, {
+      help: 'Give each person a login of their own.',
+      related: [placeOf(other, `\`${other.value.id}\` has it`, 'login')],
+    });
 }
 
 /** Two ids that a reader takes for one would be two people for a quorum, and one person for the reader. */

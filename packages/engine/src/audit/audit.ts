@@ -1,12 +1,14 @@
 /** Verifies the hash chain of a run (L11) and names the event where it breaks. Replay refuses a broken chain. */
 import { evolve } from '@sluice-internal/kernel/core';
+import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Program } from '@sluice-internal/kernel/core';
-import type { Event, RunId, RunState } from '@sluice-internal/kernel/ir';
+import type { Answer, Event, RunId, RunState } from '@sluice-internal/kernel/ir';
 import { brokenEntry, brokenSnapshot } from '../journal/audit-entry.ts';
 import type { Broken, Folded } from '../journal/audit-entry.ts';
 import { genesis, link } from '../journal/chain.ts';
 import { damagedFact, decodeEvents, readableEvents, snapshotHashIn } from '../journal/codec.ts';
 import type { Journal, RunEntry, StoredAppend, StoredRun } from '../ports/ports.ts';
+import { forgedIn } from '../ports/identity.ts';
 import { inFork } from '../journal/fork-events.ts';
 import { firstDifference, redecide, retrace } from './replay.ts';
 import type { Difference } from './replay.ts';
@@ -48,11 +50,17 @@ export interface AuditedRun {
   readonly state: RunState | null;
 }
 
-/** As `audit`, with the run that was loaded for it: a long run is not loaded again. */
-export async function auditRun(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<AuditedRun> {
+/** As `audit`, with the run that was loaded for it: a long run is not loaded again. `servers`: the keys of servers that count. */
+export async function auditRun(
+  journal: Journal,
+  run: RunId,
+  entry: RunEntry | null = null,
+  servers: readonly string[] = [],
+): Promise<AuditedRun> {
   const stored = await load(journal, run);
   const changed = brokenBlob(stored);
-  const folded = changed === null ? foldChain(run, stored) : { broken: changed, state: null, ending: undefined };
+  const folded =
+    changed === null ? foldChain(run, stored, servers) : { broken: changed, state: null, ending: undefined };
   const broken = folded.broken ?? (await brokenBeside(journal, run, stored, entry, folded));
   const last = stored.appends[stored.appends.length - 1];
   const events = last === undefined ? 0 : last.after + last.count;
@@ -177,7 +185,7 @@ function brokenBlob(stored: StoredRun): Audit['broken'] {
 }
 
 /** Verifies the links and folds the events, one append at a time, so that a long run needs little memory. */
-function foldChain(run: RunId, stored: StoredRun): Folded & Pick<Audit, 'broken'> {
+function foldChain(run: RunId, stored: StoredRun, servers: readonly string[]): Folded & Pick<Audit, 'broken'> {
   const { unpack } = createShelf(stored.blobs);
   let head = genesis(run, storedPrint(stored.flow));
   let seq = 0;
@@ -195,17 +203,40 @@ function foldChain(run: RunId, stored: StoredRun): Folded & Pick<Audit, 'broken'
     seq = after + count;
     try {
       // Only after the first link is verified is the graph known to be unchanged.
-      const events = decodeEvents(storedProgram(stored.flow), append, unpack);
+      const program = storedProgram(stored.flow);
+      const events = decodeEvents(program, append, unpack);
       // The hash covers neither the number of events nor the values that they refer to.
       const message = `event ${after + 1}: the append declares ${count} events but has ${events.length}`;
       if (events.length !== count) return fail({ seq: after + 1, last: after + events.length, message });
-      for (const event of events) state = evolve(state, event);
+      for (const event of events) {
+        const forged = forgedAnswer(program, state, event, servers);
+        if (forged !== null) return fail({ seq: event.seq, last: event.seq, message: `event ${event.seq}: ${forged}` });
+        state = evolve(state, event);
+      }
       ending = events.at(-1);
     } catch (error) {
       return fail({ seq: after + 1, last: seq, message: `event ${after + 1}: ${(error as Error).message}` });
     }
   }
   return { broken: null, state, ending };
+}
+
+/** The signatures of a fork's first events name its parent, where they are checked. */
+function forgedAnswer(
+  { flow }: Program,
+  state: RunState | null,
+  event: Event,
+  servers: readonly string[],
+): string | null {
+  if (state === null || event.seq <= (state.origin.parent?.seq ?? 0)) return null;
+  if (event.type !== 'answer.counted' && event.type !== 'effect.settled') return null;
+  const pending = state.pending.get(event.key);
+  if (pending === undefined || pending.question === null) return null;
+  if (event.type === 'answer.counted') return forgedIn(flow, state, pending, event.answer, servers);
+  const { result } = event;
+  return result.ok && isRecord(result.value)
+    ? forgedIn(flow, state, pending, result.value as unknown as Answer, servers)
+    : null;
 }
 
 /** Finds the changed event of an append: the first that a replay disagrees with. */

@@ -3,6 +3,7 @@ import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { changeCursor, placeOfChange } from '../ports/changes.ts';
 import { realClock } from '../ports/clock.ts';
 import { SluiceError } from '../ports/errors.ts';
 import type {
@@ -50,6 +51,8 @@ export function openMemory({ clock = realClock }: { readonly clock?: StoreClock 
     acts: [],
     lastMailId: 0,
     lastRun: 0,
+    changes: [],
+    lastChange: 0,
   };
   let closed = false;
   const open = (): Tables => {
@@ -79,6 +82,10 @@ interface Tables {
   readonly tombstones: Tombstone[];
   readonly values: Map<string, Cell>;
   readonly acts: OperatorAct[];
+  /** The appends of all runs, in order. */
+  changes: { readonly number: number; readonly run: RunId; readonly seq: number }[];
+  /** The number of the last one. It is not used again. */
+  lastChange: number;
   /** The last id given to a piece of mail. Ids are not used again. */
   lastMailId: number;
   /** The number of the run that started last. */
@@ -127,6 +134,7 @@ function createJournal(open: () => Tables): Journal {
     checkpoints: async (run) => [...(open().runs.get(run)?.checkpoints ?? [])],
     page: async (run, after, limit) =>
       (open().runs.get(run)?.appends ?? []).filter((append) => append.after >= after).slice(0, limit),
+    changes: async (after, limit) => changes(open(), after, limit),
     load: async (run, options) => load(open(), run, options?.snapshot ?? true, options?.after ?? 0),
     commit: async (worker, appends) => {
       const tables = open();
@@ -134,6 +142,20 @@ function createJournal(open: () => Tables): Journal {
       return appends.map((append) => (holdsLease && store(tables, worker, append) ? 'committed' : 'stale'));
     },
   };
+}
+
+function changes(tables: Tables, after: string | null, limit: number): Awaited<ReturnType<Journal['changes']>> {
+  if (after === null) return { items: [], next: changeCursor(tables.lastChange) };
+  const place = placeOfChange(after);
+  const from = tables.changes.findLastIndex(({ number }) => number <= place) + 1;
+  const found = tables.changes.slice(from, from + limit);
+  const items = found.flatMap(({ number, run, seq }) => {
+    const entry = tables.runs.get(run)?.entry;
+    if (entry === undefined) return [];
+    const { status, code, tenant } = entry;
+    return [{ cursor: changeCursor(number), run, seq, status, code, tenant }];
+  });
+  return { items, next: items.at(-1)?.cursor ?? after };
 }
 
 function load(tables: Tables, id: RunId, wantsSnapshot: boolean, after: number): StoredRun | null {
@@ -155,6 +177,8 @@ function store(tables: Tables, worker: WorkerId, append: Append): boolean {
   if (run === null || !mayAppend(run.entry, worker) || run.head !== after) return false;
   run.appends.push({ after, count, at, body, hash });
   run.head = after + count;
+  tables.lastChange += 1;
+  tables.changes.push({ number: tables.lastChange, run: append.run, seq: run.head });
   for (const blob of blobs) if (!run.blobs.has(blob.hash)) run.blobs.set(blob.hash, blob);
   if (snapshot !== null && snapshot.seq > (run.snapshot?.seq ?? 0)) run.snapshot = snapshot;
   if (checkpoint !== undefined) run.checkpoints.push(checkpoint);
@@ -313,6 +337,7 @@ function remove(tables: Tables, dropped: readonly RunId[], files?: ReadonlyMap<R
     tables.tombstones.push({ ...tombstone, link: linkTombstone(tables.tombstones.at(-1)?.link ?? '', tombstone) });
     tables.runs.delete(run);
   }
+  tables.changes = tables.changes.filter(({ run }) => !dropped.includes(run));
   for (const { id, run } of tables.mail.values()) if (dropped.includes(run)) tables.mail.delete(id);
   return [...dropped];
 }

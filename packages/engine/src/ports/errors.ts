@@ -2,6 +2,7 @@
  * Errors that a user can act on. Every error has a code from this closed set, one sentence, often a remedy, and a page at
  * docs/errors/<code>.md.
  */
+import type { Json } from '@sluice-internal/kernel/expr';
 
 /**
  * An error that a user can act on, with a code, a sentence and often a remedy.
@@ -15,12 +16,21 @@
 export class SluiceError extends Error {
   readonly code: ErrorCode;
   readonly help: string | undefined;
+  /** What the sentence says, as data. Of `approval-closed` and `already-answered`: `by`, `choice`, `at`. Of `stale-payload`: `payload`. */
+  readonly details: { readonly [name: string]: Json };
 
-  constructor(code: ErrorCode, message: string, help?: string, cause?: unknown) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    help?: string,
+    cause?: unknown,
+    details: { readonly [name: string]: Json } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'SluiceError';
     this.code = code;
     this.help = help;
+    this.details = details;
   }
 }
 
@@ -113,6 +123,29 @@ export const ERROR_CODES = [
   'already-answered',
   'bad-key-file',
   'signal-not-awaited',
+
+  // The server
+  'serve-open',
+  'port-unavailable',
+  'bad-token',
+  'token-exists',
+  'token-not-found',
+  'bad-issuer',
+  'bad-request',
+  'unauthenticated',
+  'cross-site',
+  'wrong-host',
+  'route-not-found',
+  'flow-not-found',
+  'breaker-not-found',
+  'call-not-found',
+  'body-too-large',
+  'unsupported-media-type',
+  'too-many-requests',
+  'too-many-streams',
+  'too-old',
+  'unreachable',
+  'bad-answer-of-server',
 
   // Models and tools
   'missing-package',

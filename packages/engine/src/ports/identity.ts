@@ -1,15 +1,19 @@
 /**
- * Verifies the identity of a person when an answer enters the engine. A person with a key signs the answer; any other person is the user
- * of this process. The core gets the result as data, and the journal keeps the signature, so it can be checked again later.
+ * Verifies the identity of a person when an answer enters the engine. A person with a key signs the answer; for an answer over a
+ * network, a server signs the login of the person; any other person is the user of this process. The core gets the result as data,
+ * and the journal keeps the signature, so it can be checked again later.
  */
-import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import { sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { canonical } from '@sluice-internal/kernel/expr';
 import type { Answer, CompiledFlow, Instant, Pending, PersonDef, RunState } from '@sluice-internal/kernel/ir';
 import { personIn } from '@sluice-internal/kernel/ir';
 import { SluiceError } from './errors.ts';
+import { privateKeyIn } from './keys.ts';
 import type { Store } from './ports.ts';
+import { isLogin, isLoginOf, isSignatureOf, isSignedLogin, loginProof } from './server-proof.ts';
+import type { GivenLogin } from './server-proof.ts';
 
 /** An answer as a caller gives it. */
 export interface GivenAnswer extends Omit<Answer, 'proof' | 'unproven'> {
@@ -20,6 +24,8 @@ export interface GivenAnswer extends Omit<Answer, 'proof' | 'unproven'> {
   readonly signedAt?: Instant;
   /** The person is not the user of this process, so that user proves nothing. */
   readonly remote?: true;
+  /** The answer came over a network: the login of the person, and the key with which the server vouches for it. */
+  readonly login?: GivenLogin;
 }
 
 /** The clocks of the person and of the engine may differ by this time. */
@@ -29,13 +35,15 @@ export interface AnsweredRun {
   readonly flow: Pick<CompiledFlow, 'people'>;
   readonly state: RunState;
   readonly reach: Store['reach'];
+  /** The public keys of the servers whose word counts. Absent: none. */
+  readonly trustedServers?: (() => readonly string[]) | undefined;
 }
 
 /** The answer with the proof of identity, or with the reason why the identity is not proven. */
 export function identified(
-  { flow, state, reach }: AnsweredRun,
+  { flow, state, reach, trustedServers }: AnsweredRun,
   id: string,
-  { key, signature, signedAt, remote, ...given }: GivenAnswer,
+  { key, signature, signedAt, remote, login, ...given }: GivenAnswer,
   at: Instant,
 ): Answer {
   const pending = questionOf(state, id);
@@ -50,10 +58,19 @@ export function identified(
   if (pending?.question?.approvers === undefined || name === undefined || person === undefined) return given;
   // The journal has one spelling of each person.
   const answer = { ...given, by: name };
-  if (person.key === undefined) return { ...answer, ...byUser(name, person, { state, reach, remote }) };
   const now = Math.max(at, state.now);
-  const proven = { state, pending, person: { ...person, key: person.key }, now };
-  return byKey(answer, { key, signature, signedAt }, proven);
+  if (person.key !== undefined)
+    return byKey(answer, { key, signature, signedAt }, { state, pending, person: { ...person, key: person.key }, now });
+  if (login !== undefined) return byLogin(answer, login, { state, pending, person, now, trustedServers });
+  return { ...answer, ...byUser(name, person, { state, reach, remote }) };
+}
+
+/** In a rehearsal a person who declares no proof needs none. */
+function byLogin(answer: Answer, login: GivenLogin, context: LoginContext): Answer {
+  const { state, pending, person, now } = context;
+  if (person.login === undefined)
+    return { ...answer, ...byUser(answer.by, person, { state, reach: 'network', remote: true }) };
+  return checkedLogin({ ...answer, proof: loginProof(state, pending, answer, login, now) }, context);
 }
 
 function byKey(
@@ -75,17 +92,60 @@ function byKey(
  * row. A signature is checked again. A person without a key must be the user of this process. A database that only its owner
  * can open has no rows of other users.
  */
-export function verifiedAgain({ flow, state, reach }: AnsweredRun, id: string, answer: Answer, at: Instant): Answer {
+export function verifiedAgain(
+  { flow, state, reach, trustedServers }: AnsweredRun,
+  id: string,
+  answer: Answer,
+  at: Instant,
+): Answer {
   const pending = questionOf(state, id);
   const person = ownPerson(flow, answer.by);
-  if (pending?.question?.approvers === undefined || person === undefined) return answer;
+  if (pending?.question?.approvers === undefined || person === undefined) return withoutLogin(answer);
+  const now = Math.max(at, state.now);
   if (person.key === undefined) {
     const { proof, unproven: _unproven, ...rest } = answer;
+    if (isLogin(proof)) return checkedLogin({ ...rest, proof }, { state, pending, person, now, trustedServers });
     // The process that took the answer could not prove it, for example because it came over the network.
     if (proof === undefined) return answer;
     return { ...rest, ...byUser(answer.by, person, { state, reach }) };
   }
-  return checked(answer, { state, pending, person: { ...person, key: person.key }, now: Math.max(at, state.now) });
+  return checked(answer, { state, pending, person: { ...person, key: person.key }, now });
+}
+
+/** Nothing checks a login where nobody has to prove who they are, so the journal must not show one. */
+function withoutLogin(answer: Answer): Answer {
+  if (!isLogin(answer.proof)) return answer;
+  const { proof: _, ...rest } = answer;
+  return rest;
+}
+
+interface LoginContext extends Omit<CheckContext, 'person'>, Pick<AnsweredRun, 'trustedServers'> {
+  readonly person: PersonDef;
+}
+
+function checkedLogin(answer: Answer, context: LoginContext): Answer {
+  const { proof: _, ...rest } = answer;
+  const problem = loginProblem(answer, context);
+  return problem === null ? answer : { ...rest, unproven: problem };
+}
+
+function loginProblem(answer: Answer, { state, pending, person, now, trustedServers }: LoginContext): string | null {
+  const { by, proof } = answer;
+  if (!isLogin(proof)) return `nothing proves that this answer is from \`${by}\``;
+  if (person.login === undefined) return `\`${by}\` has no \`login\`, and this answer came over a network`;
+  if (!isLoginOf(person, proof)) return `\`${by}\` has another login than the one that gave this answer`;
+  if (proof.tenant !== (state.origin.tenant ?? null))
+    return `the login of \`${by}\` belongs to another tenant than the run`;
+  if (!(trustedServers?.() ?? []).includes(proof.server))
+    return `this process does not trust the server \`${proof.server}\` that vouches for \`${by}\``;
+  if (!isSignedLogin(state, pending, answer))
+    return `the signature of the server is not one for this answer of \`${by}\``;
+  return isTimely(proof.at, pending, now) ? null : `the login of \`${by}\` was used at another time than this answer`;
+}
+
+/** A signature from before the question or from the future is refused. */
+function isTimely(at: Instant, { notBefore }: Pending, now: Instant): boolean {
+  return at >= notBefore - SKEW_MS && at <= now + SKEW_MS;
 }
 
 /** The text that a person signs. It names the store, the run and the question, so the signature is valid only there. */
@@ -108,25 +168,6 @@ function answerText(
     at,
   };
   return `sluice-answer-1\n${canonical(signedFields)}`;
-}
-
-/** The private key in a PEM text. */
-export function privateKeyIn(text: string): KeyObject {
-  let key: KeyObject;
-  try {
-    key = createPrivateKey(text);
-  } catch (cause) {
-    throw new SluiceError('bad-key-file', 'this is not a private key in PEM form', KEY_HELP, cause);
-  }
-  if (key.asymmetricKeyType === 'ed25519') return key;
-  throw new SluiceError('bad-key-file', 'this private key is not an Ed25519 key', KEY_HELP);
-}
-
-const KEY_HELP = 'Make one with `sluice keys add NAME`.';
-
-/** The public key as `people` writes it. */
-export function publicLine(key: KeyObject): string {
-  return `ed25519:${createPublicKey(key).export({ format: 'jwk' }).x ?? ''}`;
 }
 
 /**
@@ -157,7 +198,7 @@ interface Whence {
 
 function byUser(
   by: string,
-  { osUser: declared }: PersonDef,
+  { osUser: declared, login }: PersonDef,
   { state, reach, remote }: Whence,
 ): Pick<Answer, 'proof' | 'unproven'> {
   const user = currentUser();
@@ -166,8 +207,12 @@ function byUser(
   const isNear = reach === 'process' || reach === 'machine';
   if (remote !== true && isNear && user === osUser) return { proof: { via: 'os_user' } };
   // A run with a script is a rehearsal, so one user can answer for every person without a declared proof.
-  if (state.origin.scripted === true && declared === undefined) return { proof: { via: 'script' } };
-  if (remote === true) return { unproven: `\`${by}\` has no key, and this answer came from outside of this process` };
+  if (state.origin.scripted === true && declared === undefined && login === undefined)
+    return { proof: { via: 'script' } };
+  if (remote === true)
+    return {
+      unproven: `\`${by}\` has no ${login === undefined ? 'key and no login' : 'key'}, and this answer came from outside of this process`,
+    };
   if (!isNear) return { unproven: `\`${by}\` has no key, and the database is not on this machine` };
   return {
     unproven: `\`${by}\` is the user \`${osUser}\` of the machine, and this process belongs to \`${user ?? 'nobody'}\``,
@@ -187,22 +232,38 @@ interface CheckContext {
 
 function checked(answer: Answer, { state, pending, person, now }: CheckContext): Answer {
   const { proof, ...rest } = answer;
-  const { signature = '', at = 0 } = proof?.via === 'key' ? proof : {};
   const unproven = (message: string): Answer => ({ ...rest, unproven: message });
-  if (!isSignatureOf(person.key, answerText(state, pending, { ...rest, at }), signature))
+  if (proof?.via !== 'key' || !isSigned(state, pending, answer, person.key))
     return unproven(`the signature is not one of \`${rest.by}\` for this answer`);
-  // A signature from before the question or from the future is refused.
-  if (at < pending.notBefore - SKEW_MS || at > now + SKEW_MS)
+  if (!isTimely(proof.at ?? 0, pending, now))
     return unproven(`the signature of \`${rest.by}\` was made at another time than this answer`);
   return answer;
 }
 
-function isSignatureOf(publicKey: string, text: string, signature: string): boolean {
-  const x = publicKey.slice('ed25519:'.length);
-  try {
-    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
-    return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'));
-  } catch {
-    return false;
-  }
+/**
+ * The problem of a signature in the journal; null if it fits, or if there is none. `servers`: the keys that an auditor trusts; with
+ * none of them, only the signature is checked.
+ */
+export function forgedIn(
+  { people = {} }: Pick<CompiledFlow, 'people'>,
+  state: RunState,
+  pending: Pending,
+  answer: Answer,
+  servers: readonly string[] = [],
+): string | null {
+  const { by, proof } = answer;
+  const person = ownPerson({ people }, by);
+  if (proof?.via === 'key' && person?.key !== undefined)
+    return isSigned(state, pending, answer, person.key) ? null : `the signature of \`${by}\` does not fit the answer`;
+  if (!isLogin(proof)) return null;
+  if (person === undefined || !isLoginOf(person, proof) || !isSignedLogin(state, pending, answer))
+    return `the signature of the server that vouches for \`${by}\` does not fit the answer`;
+  const isTrusted = servers.length === 0 || servers.includes(proof.server);
+  return isTrusted ? null : `the server \`${proof.server}\` that vouches for \`${by}\` is not a trusted one`;
+}
+
+/** True if the proof of the answer is a signature with this key. */
+function isSigned(state: RunState, pending: Pending, { proof, ...answer }: Answer, key: string): boolean {
+  const text = answerText(state, pending, { ...answer, at: proof?.at ?? 0 });
+  return isSignatureOf(key, text, proof?.signature ?? '');
 }

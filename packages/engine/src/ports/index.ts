@@ -1,12 +1,14 @@
 /** What other packages use of `engine/ports`. */
+export { changeCursor, placeOfChange } from './changes.ts';
 export { createVirtualClock, realClock } from './clock.ts';
 export { operate, update, valueAt } from './cells.ts';
 export type { MadeDecision } from './decisions.ts';
 export { SluiceError, isErrorCode } from './errors.ts';
 export { PerformError, fail, failUnsent, failureOf, requireFailure } from './failures.ts';
-export { identified, privateKeyIn, publicLine } from './identity.ts';
+export { identified } from './identity.ts';
 export type { GivenAnswer } from './identity.ts';
 export { KEEP_GONE_WORKERS_MS, mayAppend, ownerAfter, planClaim, renewalOf } from './leases.ts';
+export { privateKeyIn, publicLine } from './keys.ts';
 export type { WorkerLease } from './leases.ts';
 export { hashMail, readMail } from './mail.ts';
 export {
@@ -68,6 +70,7 @@ export type {
   QuestionFilter,
   RunDetails,
   RunEntry,
+  RunChange,
   RunEntryChange,
   RunFacts,
   RunFilter,
@@ -83,6 +86,8 @@ export type {
   Tombstone,
   WorkerId,
 } from './ports.ts';
+export { newServerKey, serverKey } from './server-proof.ts';
+export type { ServerKey } from './server-proof.ts';
 export { thisProcess } from './process-owner.ts';
 export { pure } from './pure.ts';
 export { LIMITS, PERIODS, checkedQuota, takenOf, useAt } from './quota.ts';
@@ -96,6 +101,7 @@ export type {
   Engine,
   EngineOptions,
   EventsOptions,
+  FeedOptions,
   ForkOptions,
   NoticeKind,
   OpenedRun,

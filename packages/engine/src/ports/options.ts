@@ -15,6 +15,7 @@ export const OPTIONS = {
     script: 'less',
     tenant: 'less',
     signingKey: 'less',
+    serverKey: 'less',
     pickUp: 'less',
     leaseMs: 'free',
     snapshotEvery: 'free',
@@ -73,6 +74,7 @@ export const OPTIONS = {
     key: 'free',
     signature: 'free',
     signedAt: 'free',
+    login: 'free',
   },
   openSqlite: { busyMs: 'free', readOnly: 'less', onNotice: 'free' },
   /** The caller of a memory store. */

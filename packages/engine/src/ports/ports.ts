@@ -103,6 +103,15 @@ export interface StoredRun {
  * const stored = await journal.load('r_1');
  */
 export interface Journal {
+  /**
+   * At most `limit` changes of all runs, in the order in which they were stored, from the one that follows a cursor. '' is the beginning.
+   * With null there are none, and `next` is the end. A cursor stays valid when runs are removed. `next` is the cursor to go on
+   * from: the given one if nothing follows.
+   */
+  changes(
+    after: string | null,
+    limit: number,
+  ): Promise<{ readonly items: readonly RunChange[]; readonly next: string }>;
   /** At most `limit` appends, in order, from the one that follows event `after`. */
   page(run: RunId, after: number, limit: number): Promise<readonly StoredAppend[]>;
   /** The signed checkpoints of a run, in order. */
@@ -119,6 +128,23 @@ export interface Journal {
    * append that suspends or ends a run also releases it. One that wakes a suspended run claims it.
    */
   commit(worker: WorkerId, appends: readonly Append[]): Promise<readonly ('committed' | 'stale')[]>;
+}
+
+/**
+ * A step of a run that was stored.
+ * @example
+ * for await (const { run, status } of engine.feed()) console.log(run, status);
+ */
+export interface RunChange {
+  /** The place of this change among those of all runs. */
+  readonly cursor: string;
+  readonly run: RunId;
+  /** The number of the last event of the step. */
+  readonly seq: number;
+  /** Status and code of the run as they are when the change is read. */
+  readonly status: RunStatus;
+  readonly code: TerminalCode | null;
+  readonly tenant: string | null;
 }
 
 interface LoadOptions {

@@ -24,7 +24,7 @@ import type { Program } from '@sluice-internal/kernel/core';
 import type { Escalation } from '@sluice-internal/kernel/catalog';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { GivenAnswer } from './identity.ts';
-import type { Clock, ListedRun, Page, PageRequest, Performer, RunFilter, Signer, Store } from './ports.ts';
+import type { Clock, ListedRun, Page, PageRequest, Performer, RunChange, RunFilter, Signer, Store } from './ports.ts';
 import type { Quota, WorstCase } from './quota.ts';
 
 export interface EngineOptions {
@@ -52,6 +52,8 @@ export interface EngineOptions {
   readonly onRemoved?: (runs: readonly RunId[]) => void;
   /** Signs checkpoints of every run: each so many events, and at its end. Default: after 100 events. */
   readonly signing?: { readonly signer: Signer; readonly every?: number };
+  /** The public keys of the servers whose word about a login counts, as they are now. Absent: none. */
+  readonly trustedServers?: () => readonly string[];
   /** Limits for the runs of tenants, by tenant; `*` for every other one. They are stored, and hold for all processes. */
   readonly quotas?: { readonly [tenant: string]: Quota };
   /** The most that a run of a flow can spend. Absent: nothing is known, and quotas of tokens and dollars refuse every run. */
@@ -177,6 +179,11 @@ export interface Engine {
    */
   events(run: RunId, options?: EventsOptions & { readonly deltas?: false }): AsyncIterable<ChainedEvent>;
   events(run: RunId, options: EventsOptions & { readonly deltas: boolean }): AsyncIterable<ChainedEvent | Delta>;
+  /**
+   * The steps of all runs in the order in which they were stored, of all processes, and then new ones. They carry no content. A reader
+   * that is slow loses nothing.
+   */
+  feed(options?: FeedOptions): AsyncIterable<RunChange>;
   /** Open questions to people, of all runs or of one. With a cursor or a limit: one page of them, the latest question first. */
   approvals(run?: RunId): Promise<readonly Waiting[]>;
   approvals(page: PageRequest): Promise<Page<Waiting>>;
@@ -209,6 +216,18 @@ export interface EventsOptions {
 }
 
 /**
+ * Options of `engine.feed`.
+ * @example
+ * for await (const change of engine.feed({ after: 'now' })) console.log(change.run, change.status);
+ */
+export interface FeedOptions {
+  /** The cursor of the last change that was read, or `now` for new changes only. Default: from the beginning. */
+  readonly after?: string;
+  /** Ends the reader when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
  * A piece of a model reply while it is generated. It is not an event and not stored; the full reply is.
  * @example
  * for await (const event of engine.events('r_1', { deltas: true }))
@@ -223,6 +242,8 @@ export interface Delta {
   readonly agent: string;
   /** Absent for the text of the reply. */
   readonly part?: 'reasoning' | 'arguments';
+  /** The place of the text in the reply, in characters. Absent for other parts. */
+  readonly from?: number;
   readonly text: string;
 }
 

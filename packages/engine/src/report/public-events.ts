@@ -18,11 +18,12 @@ export function createPublicEvents(program: Program): (event: Event | Delta) => 
   let streamed = 0;
   return (event) => {
     if (event.type === 'reply.streamed') {
-      const { key: call, agent, text, part = 'text' } = event;
+      const { key: call, agent, text, part = 'text', from = 0 } = event;
       const { node = agent, thread: branch = '0' } = log.calls.get(call) ?? {};
       // Text has no place in the journal. Its id is after the events of the last journal event.
       const id = `${last.seq}.${STREAMED + streamed++}` as const;
-      return [{ type: `model.${part}`, id, ...last, node, branch, agent, text, call }];
+      const piece = { id, ...last, node, branch, agent, text, call };
+      return [part === 'text' ? { type: 'model.text', ...piece, from } : { type: `model.${part}`, ...piece }];
     }
     last = { seq: event.seq, at: event.at };
     streamed = 0;

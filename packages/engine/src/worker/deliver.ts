@@ -1,7 +1,8 @@
 /** Delivers an answer, a signal or a cancellation to a run: directly, or by mail to the process that owns it. */
 import { canonical } from '@sluice-internal/kernel/expr';
 import { settle } from '@sluice-internal/kernel/core';
-import type { Event, Fact, Refusal, RunId } from '@sluice-internal/kernel/ir';
+import type { Event, Fact, Refusal, RunId, RunState } from '@sluice-internal/kernel/ir';
+import { samePerson } from '@sluice-internal/kernel/ir';
 import { isErrorCode, SluiceError } from '../ports/errors.ts';
 import type { ReadRun } from '../journal/open-run.ts';
 import { movedTo } from '../journal/fork-events.ts';
@@ -23,6 +24,7 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
   const safe = await withoutPersonalData(host, run, given);
   let fact: MailFact | null = null;
   let posted = false;
+  let postedAfter = 0;
   for (;;) {
     await host.ensureOpen();
     if ((await store.index.find(run)) === null) throw unknownRun(run);
@@ -34,10 +36,14 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
       if (await deliverHere(host, ownership, owned, fact, posted)) return;
       continue;
     }
-    const { program, state } = await host.read(run);
+    const { program, state, events } = await host.read(run);
     fact ??= withIdentity(safe, { flow: program.flow, state }, host);
+    if (posted) refuseAsThere(fact, state, events, postedAfter);
     await judgeThere(host, { program, state }, fact, posted);
-    if (!posted) await store.mail.post(run, fact);
+    if (!posted) {
+      postedAfter = state.seq;
+      await store.mail.post(run, fact);
+    }
     posted = true;
     await host.hints.next(run, POLL_MS);
   }
@@ -65,6 +71,19 @@ async function judgeThere(
   throw await refusalError(host, run, fact, refusal);
 }
 
+/** The owner verifies a proof again, with the keys that it trusts. Its refusal is in the journal. */
+function refuseAsThere(fact: MailFact, state: RunState, events: readonly Event[], after: number): void {
+  if (fact.type !== 'answer') return;
+  const { by, choice } = fact.answer;
+  const key = [...state.pending.values()].find(({ question }) => question?.id === fact.id)?.key;
+  for (const event of events) {
+    if (event.type !== 'answer.refused' || event.seq <= after || event.key !== key) continue;
+    const { answer, reason } = event;
+    if (answer.unproven !== undefined && answer.by === by && answer.choice === choice)
+      throw errorOf({ refused: reason, message: answer.unproven });
+  }
+}
+
 /** Text of a person enters the journal, so personal data in it is protected as in the run's input. */
 async function withoutPersonalData(host: Host, run: RunId, fact: MailFact): Promise<MailFact> {
   const { store, performer } = host;
@@ -78,11 +97,12 @@ async function withoutPersonalData(host: Host, run: RunId, fact: MailFact): Prom
 /** A person with a key signs what enters the journal, so this comes after the protection of personal data. */
 function withIdentity(
   fact: MailFact,
-  answered: Omit<AnsweredRun, 'reach'>,
-  { clock, store: { reach } }: Host,
+  answered: Omit<AnsweredRun, 'reach' | 'trustedServers'>,
+  { clock, store: { reach }, trustedServers }: Host,
 ): MailFact {
   if (fact.type !== 'answer') return fact;
-  return { ...fact, answer: identified({ ...answered, reach }, fact.id, fact.answer, clock.now()) };
+  const where = { ...answered, reach, trustedServers };
+  return { ...fact, answer: identified(where, fact.id, fact.answer, clock.now()) };
 }
 
 async function identifiedIn(host: Host, ownership: Ownership, owned: OwnedRun, fact: MailFact): Promise<MailFact> {
@@ -171,8 +191,9 @@ function refusalOfEnded({ run, state }: OwnedRun): Refusal | null {
 /** A closed question names the answer that closed it, also if the run has ended since. */
 async function refusalError(host: Host, run: RunId, fact: MailFact, refusal: Refusal): Promise<SluiceError> {
   const isClosed = refusal.refused === 'approval-closed' || refusal.refused === 'run-ended';
-  if (!isClosed || fact.type !== 'answer') return errorOf(refusal);
-  const { events } = await host.read(run);
+  if (fact.type !== 'answer') return errorOf(refusal);
+  const { state, events } = await host.read(run);
+  if (!isClosed) return errorOf(refusal, openDetails(state, fact, refusal));
   const moved = movedTo(events);
   if (moved !== null) {
     const id = `a_${moved}${fact.id.slice(2 + run.length)}`;
@@ -185,7 +206,24 @@ async function refusalError(host: Host, run: RunId, fact: MailFact, refusal: Ref
   if (closed?.type !== 'effect.settled' || !closed.result.ok) return errorOf(refusal);
   const { choice, by, expired } = closed.result.value as { choice?: string; by?: string; expired?: boolean };
   const how = expired === true ? 'has expired and counts' : `was answered by \`${by ?? ''}\``;
-  return errorOf({ refused: 'approval-closed', message: `\`${fact.id}\` ${how} as \`${choice ?? ''}\`` });
+  const message = `\`${fact.id}\` ${how} as \`${choice ?? ''}\``;
+  return errorOf({ refused: 'approval-closed', message }, { by: by ?? '', choice: choice ?? '', at: isoOf(closed.at) });
+}
+
+/** What an answer to an open question does not fit. */
+function openDetails(
+  state: RunState,
+  { id, answer: { by } }: Extract<MailFact, { type: 'answer' }>,
+  { refused }: Refusal,
+): SluiceError['details'] {
+  const pending = [...state.pending.values()].find(({ question }) => question?.id === id);
+  if (refused === 'stale-payload') return { payload: pending?.question?.payload ?? null };
+  const vote = refused === 'already-answered' ? pending?.votes?.find((each) => samePerson(each.by, by)) : undefined;
+  return vote === undefined ? {} : { by: vote.by, choice: vote.choice, at: isoOf(vote.at) };
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString();
 }
 
 const HELP: { readonly [code: string]: string } = {
@@ -203,9 +241,9 @@ const HELP: { readonly [code: string]: string } = {
   'resume-undone':
     'It cannot go on where it stopped. Start again with `sluice retry RUN`, or from an earlier event with `sluice fork RUN --at N`.',
   'identity-unproven':
-    'A person with a key signs with `--key FILE`. A person without a key answers as their own user of the machine.',
+    'A person with a key signs with `--key FILE`. Any other answers as the own user of the machine, or over a server by the own login.',
 };
 
-export function errorOf({ refused, message }: Refusal): SluiceError {
-  return new SluiceError(isErrorCode(refused) ? refused : 'internal-error', message, HELP[refused]);
+export function errorOf({ refused, message }: Refusal, details: SluiceError['details'] = {}): SluiceError {
+  return new SluiceError(isErrorCode(refused) ? refused : 'internal-error', message, HELP[refused], undefined, details);
 }

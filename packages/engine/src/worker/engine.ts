@@ -82,6 +82,7 @@ export function createRuntime(options: EngineOptions): Engine {
     },
     events: ((run: RunId, { after = 0, live = true, deltas = false, signal }: AllEventsOptions = {}) =>
       host.feed.follow(journal, run, { after, live, deltas, signal })) as Engine['events'],
+    feed: (options = {}) => host.changes.follow(options),
     ...listsOf(host),
     close: () => (closing ??= close()),
   };

@@ -2,7 +2,7 @@
  * Streams the events of a run to its readers: first the stored ones, then new ones as they are committed, each exactly once
  * and in order. A reader may also receive the text of model replies while it is generated; that text is not stored.
  */
-import type { Command, Event, RunId } from '@sluice-internal/kernel/ir';
+import type { Command, EffectKey, Event, RunId } from '@sluice-internal/kernel/ir';
 import { linkEvents } from '../journal/chain.ts';
 import { openRun, type OpenRuns } from '../journal/open-run.ts';
 import { streamRun } from '../journal/read.ts';
@@ -12,6 +12,9 @@ import type { ChainedEvent, Delta } from '../ports/types.ts';
 
 /** Events of another process arrive by a hint of the store, or by polling. */
 const POLL_MS = 500;
+/** What may wait for a reader. Above it the reader goes on from the journal, and misses streamed text. */
+const QUEUED_MAX = 1000;
+const QUEUED_TEXT_MAX = 1_000_000;
 
 export interface FollowOptions {
   readonly after: number;
@@ -22,6 +25,8 @@ export interface FollowOptions {
 
 export class Feed implements TextListeners {
   readonly #readers = new Map<RunId, Set<Reader>>();
+  /** The text so far of calls in flight, for readers that come in the middle of a reply. */
+  readonly #texts = new Map<RunId, Map<EffectKey, Delta>>();
   readonly #opened: OpenRuns;
 
   readonly #patiently: <T>(work: () => Promise<T>) => Promise<T>;
@@ -33,13 +38,21 @@ export class Feed implements TextListeners {
   }
 
   publish(run: RunId, events: readonly Event[], previousHead: string, hash: string): void {
+    this.#forgetTexts(run, events);
     const readers = this.#readers.get(run);
     if (readers === undefined) return;
     const linked = linkEvents(previousHead, events, hash);
     for (const reader of readers) {
-      reader.queue.push(...linked);
+      if (makeRoom(reader, linked.length)) reader.queue.push(...linked);
       reader.wake();
     }
+  }
+
+  #forgetTexts(run: RunId, events: readonly Event[]): void {
+    const texts = this.#texts.get(run);
+    if (texts === undefined) return;
+    for (const event of events) if ('key' in event && event.type !== 'effect.requested') texts.delete(event.key);
+    if (texts.size === 0 || events.at(-1)?.type === 'run.ended') this.#texts.delete(run);
   }
 
   /** Another process has stored events of these runs. */
@@ -52,14 +65,26 @@ export class Feed implements TextListeners {
   }
 
   onText(command: Command, text: string, part: StreamedPart = 'text'): void {
+    const from = part === 'text' ? this.#keep(command, text) : 0;
     for (const reader of this.#readers.get(command.run) ?? []) {
       if (!reader.deltas) continue;
-      addDelta(reader.queue, command, text, part);
+      if (makeRoom(reader, 1)) addDelta(reader.queue, command, { text, part, from });
       reader.wake();
     }
   }
 
+  /** The place of a piece of text in its reply. */
+  #keep({ run, key, attempt, name }: Command, text: string): number {
+    const texts = this.#texts.get(run) ?? new Map<EffectKey, Delta>();
+    this.#texts.set(run, texts);
+    const known = texts.get(key);
+    const before = known?.attempt === attempt ? known.text : '';
+    texts.set(key, { type: 'reply.streamed', run, key, attempt, agent: name, from: 0, text: before + text });
+    return before.length;
+  }
+
   end(run: RunId): void {
+    this.#texts.delete(run);
     for (const reader of this.#readers.get(run) ?? []) {
       reader.ended = true;
       reader.wake();
@@ -67,13 +92,17 @@ export class Feed implements TextListeners {
   }
 
   close(): void {
+    this.#texts.clear();
     for (const run of this.#readers.keys()) this.end(run);
   }
 
   /** Aborting the signal and calling `return` end the reader at once, also while it waits for an event. */
   follow(journal: Journal, run: RunId, options: FollowOptions): AsyncIterableIterator<ChainedEvent | Delta> {
     const { after, deltas, signal } = options;
-    const reader: Reader = { queue: [], deltas, seen: after, read: 0, ended: false, wake: () => undefined };
+    const reader: Reader = {
+      ...{ queue: [], deltas, seen: after, read: 0, ended: false, behind: false },
+      wake: () => undefined,
+    };
     return untilStopped(this.#read(journal, run, options.live, reader), signal, () => {
       reader.ended = true;
       reader.queue.length = 0;
@@ -90,6 +119,7 @@ export class Feed implements TextListeners {
     const readers = this.#readers.get(run) ?? new Set();
     // Subscribe before reading, so that no event falls between the two.
     if (live) this.#readers.set(run, readers.add(reader));
+    this.#tellTexts(run, reader, live);
     try {
       let last: ChainedEvent | undefined;
       let isQueued = false;
@@ -113,6 +143,11 @@ export class Feed implements TextListeners {
     }
   }
 
+  /** A reader that comes in the middle of a reply gets its text so far. */
+  #tellTexts(run: RunId, { queue, deltas }: Reader, live: boolean): void {
+    if (live && deltas) queue.push(...(this.#texts.get(run)?.values() ?? []));
+  }
+
   async *#liveEvents(journal: Journal, run: RunId, reader: Reader): AsyncGenerator<ChainedEvent | Delta> {
     const { queue } = reader;
     for (;;) {
@@ -131,6 +166,11 @@ export class Feed implements TextListeners {
         reader.seen = entry.seq;
         yield entry;
         if (entry.type === 'run.ended') return;
+      }
+      if (reader.behind) {
+        reader.behind = false;
+        queue.unshift(...(await this.#patiently(() => this.#newEvents(journal, run, reader))));
+        continue;
       }
       if (reader.ended) return;
       await waitForWake(reader);
@@ -164,11 +204,25 @@ interface Reader {
   /** The last event that was read. It is the last one of its append whenever the queue is empty. */
   read: number;
   ended: boolean;
+  /** The queue was dropped: the reader goes on from the journal. */
+  behind: boolean;
   wake: () => void;
 }
 
+/** False if the reader is too far behind. A reader that stopped reading must not fill the memory. */
+function makeRoom(reader: Reader, count: number): boolean {
+  if (reader.behind) return false;
+  const { queue } = reader;
+  const last = queue.at(-1);
+  const text = last?.type === 'reply.streamed' ? last.text.length : 0;
+  if (queue.length + count <= QUEUED_MAX && text <= QUEUED_TEXT_MAX) return true;
+  queue.length = 0;
+  reader.behind = true;
+  return false;
+}
+
 /** `return` of a generator waits for the pending value. `return` of this iterator resolves at once. */
-function untilStopped<Item>(
+export function untilStopped<Item>(
   source: AsyncGenerator<Item, undefined>,
   signal: AbortSignal | undefined,
   stop: () => void,
@@ -217,12 +271,12 @@ async function waitForWake(reader: Reader): Promise<void> {
 function addDelta(
   queue: (ChainedEvent | Delta)[],
   { run, key, attempt, name }: Command,
-  text: string,
-  part: StreamedPart,
+  { text, part, from }: { readonly text: string; readonly part: StreamedPart; readonly from: number },
 ): void {
   const last = queue.at(-1);
-  const kind = part === 'text' ? {} : { part };
-  if (last?.type === 'reply.streamed' && last.key === key && last.attempt === attempt && last.part === kind.part)
+  const kind = part === 'text' ? { from } : { part };
+  const isSame = last?.type === 'reply.streamed' && last.key === key && last.attempt === attempt;
+  if (isSame && last.part === (part === 'text' ? undefined : part))
     queue[queue.length - 1] = { ...last, text: last.text + text };
   else queue.push({ type: 'reply.streamed', run, key, attempt, agent: name, ...kind, text });
 }

@@ -11,6 +11,7 @@ import { realClock } from '../ports/clock.ts';
 import { openRunsOf, readRun } from '../journal/open-run.ts';
 import { demandRecorded } from '../journal/verify.ts';
 import type { OpenRuns, ReadRun } from '../journal/open-run.ts';
+import { Changes } from './changes.ts';
 import { Feed } from './feed.ts';
 import { Hints } from './hints.ts';
 import { LEASE_MS, clockOf, createLease, type Lease } from './lease.ts';
@@ -31,6 +32,7 @@ export class Host {
   readonly opened: OpenRuns;
   readonly feed: Feed;
   readonly hints: Hints;
+  readonly changes: Changes;
   /** Runs that broke an invariant or whose chain is broken. This process does not claim them again. */
   readonly broken: Map<RunId, Error> = new Map();
   /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */
@@ -52,6 +54,7 @@ export class Host {
   readonly checkOrigin: NonNullable<EngineOptions['checkOrigin']>;
   /** The public key that must have signed the checkpoints of a run. Null: any key. */
   readonly trustedKey: string | null;
+  readonly trustedServers: EngineOptions['trustedServers'];
   readonly #onFault: EngineOptions['onFault'];
   readonly #onNotice: EngineOptions['onNotice'];
   readonly #waiters = new Map<RunId, PromiseWithResolvers<void>[]>();
@@ -68,6 +71,7 @@ export class Host {
     snapshotEvery = 500,
     limits,
     signing,
+    trustedServers,
     quotas,
     worstCase = () => ({ tokens: null, costMicros: null }),
     onFault,
@@ -77,8 +81,10 @@ export class Host {
     this.opened = openRunsOf(store.journal);
     this.feed = new Feed(this.opened, (work) => this.patiently(work));
     this.hints = new Hints(store, (runs) => this.feed.wake(runs));
+    this.changes = new Changes(store, (work) => this.patiently(work));
     this.performer = performer;
     this.checkOrigin = checkOrigin;
+    this.trustedServers = trustedServers;
     this.trustedKey = signing?.signer.key ?? null;
     // A clock of the caller's own is used as it is.
     this.clock = clock === realClock ? clockOf(() => this.lease) : clock;
@@ -97,12 +103,7 @@ export class Host {
       listeners: this.feed,
       holdsLease: () => this.lease.holds(),
       renewLease: () => this.lease.renew(),
-      onTurn: (owned, events, previousHead) => {
-        this.opened.get(owned.run)?.take(events, previousHead, owned);
-        this.feed.publish(owned.run, events, previousHead, owned.head);
-        if (owned.state !== null && owned.state.outcome !== null) this.quotas.ended(owned.state);
-        this.onCommitted?.(owned, events);
-      },
+      onTurn: (owned, events, previousHead) => this.#stored(owned, events, previousHead),
       onIdle: (owned) => this.#idle(owned),
       onLost: (run) => {
         this.toReclaim.add(run);
@@ -115,6 +116,14 @@ export class Host {
     const worker = (): WorkerId => this.worker.id;
     this.lease = createLease(store.leases, worker, leaseMs, () => this.#rejoin());
     this.quotas = new Quotas({ store, worker, now: () => this.lease.now(), worstCase, given: quotas });
+  }
+
+  #stored(owned: OwnedRun, events: readonly Event[], previousHead: string): void {
+    this.opened.get(owned.run)?.take(events, previousHead, owned);
+    this.feed.publish(owned.run, events, previousHead, owned.head);
+    this.changes.wake();
+    if (owned.state !== null && owned.state.outcome !== null) this.quotas.ended(owned.state);
+    this.onCommitted?.(owned, events);
   }
 
   /** Rejects after a fault or a close. */
@@ -228,6 +237,7 @@ export class Host {
     for (const waiter of [...this.#waiters.values()].flat()) waiter.reject(reason);
     this.#waiters.clear();
     this.feed.close();
+    this.changes.close();
   }
 
   #idle(owned: OwnedRun): void {

@@ -417,8 +417,8 @@ export class Ownership {
   #verified({ program }: OwnedRun, state: RunState, fact: MailFact): MailFact {
     if (fact.type !== 'answer') return fact;
     const { flow } = program;
-    const { clock, store } = this.#host;
-    const answered = { flow, state, reach: store.reach };
+    const { clock, store, trustedServers } = this.#host;
+    const answered = { flow, state, reach: store.reach, trustedServers };
     return { ...fact, answer: verifiedAgain(answered, fact.id, fact.answer, clock.now()) };
   }
 

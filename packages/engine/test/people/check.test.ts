@@ -79,6 +79,12 @@ test.each([
   [`- { id: anna, key: "${anna.line}" }\n  - { id: ben, key: "${respelt(anna.line)}" }`, 'bad-value'],
   [`- { id: anna }\n  - { id: ben, os_user: anna }`, 'bad-value'],
   [`- { id: anna, key: "${anna.line}", os_user: anna }`, 'bad-value'],
+  ['- { id: anna, login: anna }', 'bad-value'],
+  ['- { id: anna, login: "token:" }', 'bad-value'],
+  ['- { id: anna, login: "https://login.example.com" }', 'bad-value'],
+  ['- { id: anna, login: "token:a b" }', 'bad-value'],
+  ['- { id: anna, login: "token:a" }\n  - { id: ben, login: "token:a" }', 'bad-value'],
+  ['- { id: anna, login: "token:a" }\n  - { id: anna, login: "token:a" }', 'duplicate-id'],
 ] as const)('people %s are refused once', (people, code) => {
   const { found } = checked(`people:\n  ${people}\n${GATE('{ people: [anna] }')}`);
   expect(found.map((each) => each.code)).toEqual([code]);
@@ -157,6 +163,10 @@ test.each([
     ]);
   const both = `people:\n  - { id: "${one}" }\n  - { id: "${other}" }\n${GATE('{}')}`;
   expect(related(both, {})).toEqual([['look-alike', 'demo/f.yaml', 3, [['demo/f.yaml', 2]]]]);
+  const same = 'people:\n  - { id: dora, login: "token:a" }\n';
+  expect(related(same + GATE('{}'), { 'sluice.people.yaml': same.replace('dora', 'carl') })).toEqual([
+    ['bad-value', 'demo/f.yaml', 2, [['demo/sluice.people.yaml', 2]]],
+  ]);
   expect(related(list(one) + GATE('{}'), { 'sluice.people.yaml': list(other) })).toEqual([
     ['look-alike', 'demo/f.yaml', 2, [['demo/sluice.people.yaml', 2]]],
   ]);
@@ -167,6 +177,14 @@ test('people of the document and of the file are one list, and each is declared 
   const { flow, found } = checked(PEOPLE + GATE('{ roles: [manager], quorum: 3 }'), file);
   expect(found).toEqual([]);
   expect(Object.keys(flow?.people ?? {}).toSorted()).toEqual(['anna', 'ben', 'carl']);
+  const logins = 'people: [{ id: carl, login: "https://login.example.com#17" }]\n';
+  const same = 'people:\n  - { id: dora, login: "https://login.example.com#17" }\n';
+  expect(checked(same + GATE('{}'), { 'sluice.people.yaml': logins }).found).toMatchObject([
+    { code: 'bad-value', file: 'demo/f.yaml', line: 2 },
+  ]);
+  expect(checked(GATE('{}'), { 'sluice.people.yaml': logins }).flow?.people?.['carl']?.login).toBe(
+    'https://login.example.com#17',
+  );
   const twins = { 'sluice.people.yaml': 'people: [{ id: carl, os_user: anna }]\n' };
   expect(checked(PEOPLE + GATE('{}'), twins).found).toMatchObject([
     { code: 'bad-value', file: 'demo/f.yaml', line: 2 },

@@ -62,12 +62,13 @@ export function allowedPeople({ question, escalated }: Pick<Pending, 'question' 
   return escalated === true ? [...new Set([...people, ...(escalation?.people ?? [])])] : people;
 }
 
-/** The user of the run must not approve, also not under the user name of the operating system. */
+/** The user of the run must not approve, also not under the user name of the operating system or under a login. */
 export function isUser({ origin }: RunState, people: PeopleDef, id: string): boolean {
   const { user } = origin;
   if (user === undefined) return false;
-  const { osUser } = people[id] ?? {};
-  return samePerson(user, id) || (osUser !== undefined && samePerson(user, osUser));
+  const { osUser, login } = people[id] ?? {};
+  const subject = login?.replace(/^(?:token:|[^#]*#)/, '');
+  return [id, osUser, login, subject].some((name) => name !== undefined && samePerson(user, name));
 }
 
 /** The data of an answer as canonical text. */
@@ -114,8 +115,10 @@ function objection(
   const same = pending.votes?.some(
     (vote) => samePerson(vote.by, by) && vote.choice === given.choice && vote.data === voteData(given),
   );
-  return same === true
-    ? { refused: 'already-answered', message: `\`${by}\` has answered \`${id}\`; another person must agree` }
+  if (same === true)
+    return { refused: 'already-answered', message: `\`${by}\` has answered \`${id}\`; another person must agree` };
+  return proof.nonce !== undefined && pending.nonces?.includes(proof.nonce) === true
+    ? { refused: 'identity-unproven', message: `the login of \`${by}\` has already proved another answer to \`${id}\`` }
     : null;
 }
 

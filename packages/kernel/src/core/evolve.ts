@@ -23,6 +23,7 @@ import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts'
 import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { GatherMode } from '../ir/nodes.ts';
+import type { Proof } from '../ir/people.ts';
 import { isCall } from './drops.ts';
 import { earliest } from './admit.ts';
 import { isForkDue, isOver } from './due.ts';
@@ -82,7 +83,7 @@ const FOLDS: Folds = {
   'undo.requested': undoRequested,
   'answer.counted': counted,
   'question.escalated': escalated,
-  'answer.refused': () => {},
+  'answer.refused': (state, { key, answer: { proof } }) => usedUp(pendingOf(state, key), proof),
   'question.notified': () => {},
   'review.saturated': () => {},
   'meter.tripped': (state, event) => {
@@ -369,6 +370,11 @@ function counted(state: RunState, { key, answer, at }: EventOf<'answer.counted'>
   const { by, choice, proof } = answer;
   const vote = { by, choice, at, via: proof?.via ?? 'os_user', data: voteData(answer) } as const;
   pending.votes = [...(pending.votes ?? []).filter((each) => each.by !== by), vote];
+  usedUp(pending, proof);
+}
+
+function usedUp(pending: Pending, proof: Proof | undefined): void {
+  if (proof?.nonce !== undefined) pending.nonces = [...(pending.nonces ?? []), proof.nonce];
 }
 
 function escalated(state: RunState, { key }: EventOf<'question.escalated'>): void {

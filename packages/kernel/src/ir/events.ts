@@ -428,6 +428,8 @@ export interface Pending {
   readonly question: Question | null;
   /** Of a question: the answers so far that count towards its quorum. */
   votes?: readonly Vote[];
+  /** Of a question: the nonces of logins that were used for it, also for an answer that was refused. */
+  nonces?: readonly string[];
   /** Of a question: when the second level may answer too. Absent once it may. */
   escalateAt?: Instant;
   /** Of a question: the second level may answer. */

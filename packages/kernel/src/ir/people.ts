@@ -6,6 +6,8 @@ export interface PersonDef {
   readonly key?: string;
   /** The user of the operating system; the id of the person if absent. Only without a key. */
   readonly osUser?: string;
+  /** How a server knows the person: `token:NAME`, or `ISSUER#SUBJECT` of OIDC. */
+  readonly login?: string;
 }
 export type PeopleDef = { readonly [id: string]: PersonDef };
 
@@ -38,12 +40,26 @@ export type AskPurpose =
 
 /** The proof of the person who answered. */
 export interface Proof {
-  /** `key`: a signature. `os_user`: the user of the process. `script`: a script answered instead of a person. */
-  readonly via: 'key' | 'os_user' | 'script';
-  /** Ed25519 over the answer, in base64url. */
+  /**
+   * `key`: a signature of the person. `os_user`: the user of the process. `script`: a script answered instead of a person. `token`, `oidc`:
+   * a server knew the person by a login, and signed that.
+   */
+  readonly via: 'key' | 'os_user' | 'script' | 'token' | 'oidc';
+  /** Ed25519 over the answer, in base64url. Of the person, or of the server of a login. */
   readonly signature?: string;
   /** The time of the signature. */
   readonly at?: number;
+  /** Of a login, and so are the next ones: who vouches for the subject. */
+  readonly issuer?: string;
+  /** The person as the issuer names it; `token:NAME` for a token. */
+  readonly subject?: string;
+  /** The id of the token. */
+  readonly token?: string;
+  readonly tenant?: string | null;
+  /** Random. A login proves one answer. */
+  readonly nonce?: string;
+  /** The public key of the server that signed, as `ed25519:` and base64url. */
+  readonly server?: string;
 }
 
 /** An answer that counts towards a quorum. */

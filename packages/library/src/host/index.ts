@@ -1,18 +1,22 @@
 /** What other packages use of `library/host`. */
 export { checkedGrant } from './budget-grant.ts';
 export { closing } from './closing.ts';
+export { differencesOf } from './differences.ts';
 export { isErased, recordErased } from './erased.ts';
 export { fork } from './fork.ts';
 export type { AgentEdit } from './fork.ts';
 export { examine, migrate } from './migrate/migrate.ts';
 export type { Misfit } from './migrate/values.ts';
+export { fileAt } from './location.ts';
 export { openStore } from './open-store.ts';
 export { realCallsOf } from './ready.ts';
 export type { ScriptedCalls } from './ready.ts';
 export { exportTo, forget, retentionOptions } from './retention.ts';
+export { promptOf } from './prompt-of.ts';
 export { questionNames, readScript, scriptSchema } from './script.ts';
 export { isScripted, scriptedPerformer } from './scripted/performer.ts';
 export type { AnswerEntry, ModelEntry, Script, ToolEntry } from './scripted/script.ts';
+export { ServerKeys } from './server-keys.ts';
 export { signingFor } from './signing.ts';
 export { forTenant, recordIn } from './tenant.ts';
 export { vaultInProcess, worldBeside } from './world-beside.ts';

@@ -76,6 +76,11 @@ function journalOf(journal: Journal, tenant: string, isMine: IsMine, isForeign: 
     // A damage of a foreign run would tell that it exists. An id that no run has is looked at: its rows may have been deleted.
     broken: async (run) =>
       run !== undefined && (await isForeign(run)) ? null : ((await journal.broken?.(run)) ?? null),
+    // A page of foreign changes only is empty, and the reader goes on behind it.
+    changes: async (after, limit) => {
+      const { items, next } = await journal.changes(after, limit);
+      return { items: items.filter((change) => change.tenant === tenant), next };
+    },
     page: async (run, after, limit) => ((await isMine(run)) ? journal.page(run, after, limit) : []),
     load: async (run, options) => ((await isMine(run)) ? journal.load(run, options) : null),
     commit: async (worker, appends) => {

@@ -1,7 +1,7 @@
 /** Promises of `load`: the committed bytes in order, the blobs they refer to, and the latest snapshot. */
-import { deepEqual, equal } from 'node:assert/strict';
+import { deepEqual, equal, rejects } from 'node:assert/strict';
 import { genesis, link } from '@sluice-internal/engine/journal';
-import { Chain, started, type Case } from './sample.ts';
+import { Chain, ENDED, RUNNING, started, type Case } from './sample.ts';
 
 export const loadCases: { readonly [promise: string]: Case } = {
   'a run that was never started is null': async (store) => {
@@ -100,4 +100,47 @@ export const loadCases: { readonly [promise: string]: Case } = {
     deepEqual(await store.journal.page('r1', all[2]?.after ?? 0, 10), all.slice(2));
     deepEqual(await store.journal.page('unknown', 0, 10), []);
   },
+
+  'changes are those of all runs in the order in which they were stored, and a cursor stays valid when runs are removed':
+    async ({ journal, index, leases }) => {
+      await leases.renew('w1', 10_000);
+      equal((await journal.changes('', 10)).next, '');
+      const [one, two] = [new Chain('r1'), new Chain('r2')];
+      await journal.commit('w1', [one.first(), two.first(ENDED, { tenant: 'acme' })]);
+      await journal.commit('w1', [one.next({ count: 2 })]);
+      const { items, next } = await journal.changes('', 10);
+      deepEqual(
+        items.map(({ run, seq, status, code, tenant }) => [run, seq, status, code, tenant]),
+        [
+          ['r1', 1, 'running', null, null],
+          ['r2', 1, 'completed', 'SUCCESS', 'acme'],
+          ['r1', 3, 'running', null, null],
+        ],
+      );
+      equal(next, items[2]?.cursor);
+      deepEqual(await journal.changes(null, 10), { items: [], next });
+      deepEqual((await journal.changes('', 2)).items, items.slice(0, 2));
+      deepEqual((await journal.changes('', 2)).next, items[1]?.cursor);
+      deepEqual((await journal.changes(items[0]?.cursor ?? '', 10)).items, items.slice(1));
+      deepEqual(await journal.changes(next, 10), { items: [], next });
+      const three = new Chain('r3');
+      await journal.commit('w1', [one.next({ entry: RUNNING }), three.first(ENDED)]);
+      const last = (await journal.changes(next, 10)).next;
+      deepEqual(await index.remove(['r2', 'r3']), ['r2', 'r3']);
+      deepEqual(
+        (await journal.changes('', 10)).items.map(({ run, seq }) => [run, seq]),
+        [
+          ['r1', 1],
+          ['r1', 3],
+          ['r1', 4],
+        ],
+      );
+      // The place of a removed run is given to no other.
+      await journal.commit('w1', [new Chain('r4').first()]);
+      deepEqual(
+        (await journal.changes(last, 10)).items.map(({ run }) => run),
+        ['r4'],
+      );
+      for (const bad of ['1', 'c', 'c-1', 'c1x', 'now']) await rejects(journal.changes(bad, 1), { code: 'bad-cursor' });
+    },
 };

@@ -5,6 +5,9 @@ import { expects, fault, int, list, name, number, once, record, ruled, text } fr
 /** The last two bits of the last character are unused. They must be 0, or one key would have four spellings. */
 const KEY = /^ed25519:(?:MCowBQYDK2VwAyEA)?[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?$/;
 
+/** The name of a token, or an address without a fragment and the subject. A subject may contain `#`. */
+const LOGIN = /^(?:token:[^\s:#]\S*|https?:\/\/[^\s#]+#\S+)$/;
+
 export const people = list(
   record(() => ({
     id: name().describe('The name under which the person answers.'),
@@ -16,6 +19,12 @@ export const people = list(
     os_user: name()
       .optional()
       .describe('Without a key: the user of the operating system who is this person. Default: the id.'),
+    login: name()
+      .regex(LOGIN, {
+        error: expects('`token:NAME`, or the issuer of OIDC and the subject: `https://login.example.com#u-17`'),
+      })
+      .optional()
+      .describe('How a server knows the person: `token:NAME`, or `ISSUER#SUBJECT` of OIDC.'),
   })),
 ).describe('The people who answer questions.');
 

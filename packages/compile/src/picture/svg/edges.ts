@@ -2,7 +2,7 @@
  * Edges as curves that leave and arrive upright and pass every row in its own lane; labels and bounds on top of them. Positions
  * are computed from top to bottom; a picture that runs to the right has the two coordinates exchanged.
  */
-import type { Direction } from '../picture.ts';
+import type { Direction, PictureEdge } from '../picture.ts';
 import { extentOf, type Box } from './boxes.ts';
 import { EDGE_SIZE, LOOP_REACH, type Chain, type Item, type LayoutGraph } from './graph.ts';
 import { EMPTY_ROW, type Placed } from './place.ts';
@@ -24,19 +24,28 @@ export function asideWidth({ chains }: LayoutGraph): number {
 }
 
 export function drawEdges(graph: LayoutGraph, placed: Placed): { readonly lines: string; readonly labels: string } {
+  const lines = curvesOf(graph, placed).flatMap(({ edge: { kind, back }, path, tip }) => [
+    `<path class="edge ${kind}${back ? ' back' : ''}" d="${path}"/>`,
+    `<path class="tip ${kind}" d="${tip}"/>`,
+  ]);
+  const labels = graph.chains.map((chain) => labelOf(graph, placed, chain)).filter((label) => label !== '');
+  return { lines: lines.join('\n'), labels: labels.join('\n') };
+}
+
+/** An edge as path data of SVG: its line, and its arrow head. */
+export interface Curve {
+  readonly edge: PictureEdge;
+  readonly path: string;
+  readonly tip: string;
+}
+
+/** In the order of the edges of the picture. */
+export function curvesOf(graph: LayoutGraph, placed: Placed): readonly Curve[] {
   const ports = portsOf(graph, placed);
-  const lines: string[] = [];
-  const labels: string[] = [];
-  for (const chain of graph.chains) {
-    const { kind, back } = chain.edge;
+  return graph.chains.map((chain) => {
     const { d, tip } = chain.items.length === 1 ? loop(graph, placed, chain) : curve(graph, placed, chain, ports);
-    lines.push(
-      `<path class="edge ${kind}${back ? ' back' : ''}" d="${d}"/>`,
-      `<path class="tip ${kind}" d="${tipOf(tip, graph.direction)}"/>`,
-    );
-    labels.push(labelOf(graph, placed, chain));
-  }
-  return { lines: lines.join('\n'), labels: labels.filter((label) => label !== '').join('\n') };
+    return { edge: chain.edge, path: d, tip: tipOf(tip, graph.direction) };
+  });
 }
 
 interface Drawn {

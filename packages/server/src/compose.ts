@@ -1,0 +1,186 @@
+/** Puts a server together: one engine for runs without a script, and one for each script that is played. */
+import { present } from '@sluice-internal/kernel/expr';
+import { UNNAMED_SCRIPTS } from '@sluice-internal/kernel/catalog';
+import { operate, update, valueAt } from '@sluice-internal/engine/ports';
+import type { CompiledFlow, Pins } from '@sluice-internal/kernel/ir';
+import type { Store } from '@sluice-internal/engine/ports';
+import type { CreateEngineOptions, EngineView } from '@sluice-internal/library';
+import { composeEngine, type Composed } from '@sluice-internal/library/compose';
+import { definitionTools, loadScript } from '@sluice-internal/library/documents';
+import { openStore } from '@sluice-internal/library/host';
+import { pinsOf, withDefinition } from '@sluice-internal/platform';
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Flows, Folder } from './http/folder.ts';
+import { LIMITS, Rates, Streams, type Limits } from './http/limits.ts';
+import type { Services } from './http/services.ts';
+import { Callers } from './auth/callers.ts';
+import { Oidc, type OidcOptions } from './auth/oidc.ts';
+import { Sessions } from './auth/sessions.ts';
+import { Tokens, type TokenCells } from './auth/tokens.ts';
+import type { Who } from './auth/who.ts';
+
+export interface ComposeOptions {
+  readonly db: string;
+  readonly folder: Folder;
+  readonly cookie: string;
+  readonly isLocal: boolean;
+  readonly oidc?: OidcOptions | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  readonly world?: Pick<CreateEngineOptions, 'models' | 'toolOptions'>;
+  readonly onNotice: (message: string) => void;
+  readonly stopping: AbortSignal;
+}
+
+export interface ComposedServer {
+  readonly services: Services;
+  /** Documents that change from now on are read again. */
+  watch(): void;
+  close(): Promise<void>;
+}
+
+export function composeServer(options: ComposeOptions): ComposedServer {
+  const { db, folder, cookie, isLocal, oidc, world, onNotice, stopping } = options;
+  const engines = new Engines(db, { ...world, onNotice }, (flow) => placesOf(folder, flow));
+  const { store, main } = engines;
+  const services: Services = {
+    ...servicesOf({ store, folder, oidc, limits: options.limits }),
+    ...{ isLocal, stopping, cookie, attachments: main.attachments },
+    view: async (who, script) => viewOf(engines.of(script), who),
+    viewOf: async (who, run) => {
+      const view = viewOf(main, who);
+      if ((await view.find(run)) === null) return view;
+      const script = (await view.read(run)).state.origin.pins?.script;
+      return script === undefined || script in UNNAMED_SCRIPTS ? view : viewOf(engines.of(script), who);
+    },
+  };
+  // A network store has no file beside it that another process of this user reads.
+  if (store.reach === 'network') main.servers.own();
+  return {
+    services,
+    watch: () => folder.watch(),
+    close: async () => {
+      folder.close();
+      await engines.close();
+    },
+  };
+}
+
+interface Served {
+  readonly store: Store;
+  readonly folder: Flows;
+  readonly oidc: OidcOptions | undefined;
+  readonly limits: Partial<Limits> | undefined;
+}
+
+/** What every server has, whatever its engines are. */
+export function servicesOf({
+  store,
+  folder,
+  oidc: issuer,
+  limits: given,
+}: Served): Omit<Services, 'view' | 'viewOf' | 'attachments' | 'isLocal' | 'stopping' | 'cookie'> {
+  const limits = { ...LIMITS, ...given };
+  const tokens = new Tokens(cellsOf(store));
+  const sessions = new Sessions();
+  const oidc = issuer === undefined ? null : new Oidc(issuer);
+  const callers = new Callers({ tokens, sessions, oidc, peopleOf: (login) => folder.peopleOf(login) });
+  return {
+    ...{ store, folder, limits, tokens, sessions, oidc, callers },
+    counters: { requests: new Map() },
+    turns: new Map(),
+    health: { fullAt: 0 },
+    rates: new Rates(limits),
+    streams: new Streams(limits),
+  };
+}
+
+export function viewOf({ engine }: Pick<Composed, 'engine'>, { tenant, person, access, proof }: Who): EngineView {
+  return engine.as({
+    access,
+    ...present({ tenant: tenant ?? undefined, person: person ?? undefined }),
+    proof,
+  });
+}
+
+type Placed = (flow: CompiledFlow) => Pins | undefined;
+
+/** Files beside a document are found from its folder, and its code is pinned. */
+function placesOf(folder: Folder, { hash }: CompiledFlow): Pins | undefined {
+  const { compiled, path } = folder.withHash(hash) ?? {};
+  const flow = compiled?.result.flow;
+  if (flow === undefined || path === undefined) return undefined;
+  const places = pinsOf(flow, { documentDir: dirname(path), workDir: undefined });
+  const names = Object.keys(compiled?.definition?.tools ?? {});
+  return names.length === 0 ? places : withDefinition(places, path, names);
+}
+
+/** The engine of real runs, and those of scripts: they share the database, and each runs in its own world. */
+class Engines {
+  readonly main: Composed;
+  readonly store: Store;
+  readonly #db: string;
+  readonly #world: Pick<CreateEngineOptions, 'models' | 'toolOptions' | 'onNotice'>;
+  readonly #placed: Placed;
+  readonly #scripted = new Map<string, Composed>();
+  /** The same by file, so that a start does not read it again. */
+  readonly #files = new Map<string, Composed>();
+
+  constructor(db: string, world: Pick<CreateEngineOptions, 'models' | 'toolOptions' | 'onNotice'>, placed: Placed) {
+    this.#db = db;
+    this.#placed = placed;
+    this.#world = world;
+    this.store = openStore(db, present({ onNotice: world.onNotice }));
+    const models = { stream: true, ...world.models };
+    this.main = composeEngine(
+      { ...world, models, journal: db, pickUp: true },
+      { store: this.store, flowTools: definitionTools, placed },
+    );
+  }
+
+  /** A script that was changed since is another script. */
+  of(script: string | undefined): Composed {
+    if (script === undefined) return this.main;
+    // A script that is not there is named by `loadScript`.
+    const file = statSync(script, { throwIfNoEntry: false });
+    const version = `${script} ${file?.mtimeMs} ${file?.size}`;
+    const known = this.#files.get(version);
+    if (known !== undefined) return known;
+    const played = loadScript(script);
+    const key = JSON.stringify(played);
+    const made = this.#scripted.get(key) ?? this.#made(played);
+    this.#scripted.set(key, made);
+    this.#files.set(version, made);
+    return made;
+  }
+
+  #made(played: ReturnType<typeof loadScript>): Composed {
+    const { models: _, ...world } = this.#world;
+    return composeEngine(
+      { ...world, script: played, journal: this.#db, pickUp: false },
+      { flowTools: definitionTools, placed: this.#placed },
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const { engine } of [...this.#scripted.values(), this.main]) await engine.close();
+  }
+}
+
+function cellsOf({ shared }: Store): TokenCells {
+  return {
+    read: (key) => valueAt(shared, key),
+    change: (act, change) => operate(shared, { at: Date.now(), ...act }, change),
+    note: (key, change) => update(shared, key, (value) => [change(value), undefined]),
+  };
+}
+
+/** The tokens of a database, for the command. */
+export async function withTokens<Result>(db: string, use: (tokens: Tokens) => Promise<Result>): Promise<Result> {
+  const store = openStore(db);
+  try {
+    return await use(new Tokens(cellsOf(store)));
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,194 @@
+/** Flows: the documents of the served folders, their pictures, and the start of a run. */
+import { z } from '@hono/zod-openapi';
+import { placePicture } from '@sluice-internal/compile/picture';
+import { toJsonSchema } from '@sluice-internal/library/define';
+import { checkReport, compileAs, modelDiagnostics, prerequisiteDiagnostics } from '@sluice-internal/library/documents';
+import { present } from '@sluice-internal/kernel/expr';
+import { join } from 'node:path';
+import type { Served } from '../http/folder.ts';
+import { Refusal } from '../http/problem.ts';
+import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
+import type { Services } from '../http/services.ts';
+import { startRun } from '../http/start.ts';
+
+const Flow = z
+  .object({
+    id: z.string(),
+    file: z.string(),
+    hash: z.string().nullable(),
+    notation: z.string().nullable(),
+    ok: z.boolean(),
+    versions: z.array(z.string()),
+  })
+  .openapi('Flow');
+const FlowDetails = Flow.extend({ input: Json, certificate: Json, diagnostics: Json }).openapi('FlowDetails');
+const FlowId = z.object({ flow: z.string() });
+const Hash = z.object({ hash: z.string().optional() });
+
+const StartBody = z
+  .object({
+    input: Json.optional(),
+    user: z.string().min(1).max(200).optional(),
+    deadline: z.iso.datetime({ offset: true }).optional(),
+    seed: z.int().min(0).optional(),
+    script: z.string().max(200).optional(),
+    thread: z.string().min(1).max(200).optional(),
+  })
+  .strict()
+  .openapi('Start');
+
+export function flowRoutes(app: App, services: Services): void {
+  documentRoutes(app, services);
+  pictureRoutes(app, services);
+  checkRoute(app, services);
+  startRoute(app, services);
+}
+
+function documentRoutes(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'get', path: '/v1/flows', summary: 'The flows of the served folders.', access: 'viewer' },
+      query: z.object({ limit: Page.limit, cursor: Page.cursor }),
+      answers: { 200: pageOf(Flow, 'FlowPage') },
+      errors: ['bad-cursor'],
+    },
+    ({ query: { limit, cursor = '' } }) => {
+      const after = services.folder.list.filter(({ id }) => id > cursor);
+      const items = after.slice(0, limit);
+      return json({ items: items.map(rowOf), next: after.length > limit ? (items.at(-1)?.id ?? null) : null });
+    },
+  );
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'get', path: '/v1/flows/{flow}', summary: 'A flow with its certificate.', access: 'viewer' },
+      ...{ params: FlowId, answers: { 200: FlowDetails }, errors: ['flow-not-found'] },
+    },
+    ({ params }) => json(detailsOf(demandFlow(services, params.flow))),
+  );
+}
+
+function pictureRoutes(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'get', path: '/v1/flows/{flow}/source', summary: 'The text of a flow.', access: 'viewer' },
+      ...{ params: FlowId, query: Hash, answers: { 200: null }, errors: ['flow-not-found'] },
+    },
+    ({ params, query }) => {
+      const { compiled } = demandFlow(services, params.flow, query.hash);
+      const text = compiled.text ?? JSON.stringify(compiled.document, null, 2);
+      const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+      return new Response(text, { headers });
+    },
+  );
+  addRoute(
+    app,
+    services,
+    {
+      ...{
+        method: 'get',
+        path: '/v1/flows/{flow}/graph',
+        summary: 'The picture of a flow, with places.',
+        access: 'viewer',
+      },
+      ...{ params: FlowId, query: Hash, answers: { 200: Json }, errors: ['flow-not-found'] },
+    },
+    ({ params, query }) => {
+      const { graph } = demandFlow(services, params.flow, query.hash).compiled.result;
+      if (graph === undefined)
+        throw new Refusal('flow-not-found', `\`${params.flow}\` has no picture: it has mistakes`);
+      // The picture of a version never changes.
+      const cache = query.hash === undefined ? 'no-store' : 'private, max-age=31536000, immutable';
+      return json(placePicture(graph), 200, { 'cache-control': cache });
+    },
+  );
+}
+
+function checkRoute(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'post', path: '/v1/check', summary: 'Compiles a text: its mistakes, its certificate, its picture.' },
+      ...{ access: 'operator', body: CheckBody, answers: { 200: Json } },
+    },
+    async ({ body: { file, text } }) => json(await checked(services, file, text)),
+  );
+}
+
+function startRoute(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'post', path: '/v1/flows/{flow}/runs', summary: 'Starts a run.', access: 'operator' },
+      ...{ params: FlowId, body: StartBody },
+      answers: { 200: Started, 201: Started },
+      errors: [
+        ...['flow-not-found', 'run-exists', 'run-removed', 'thread-busy', 'user-not-allowed', 'bad-input'],
+        ...['compile-failed', 'missing-package', 'no-credentials', 'no-model', 'no-implementation', 'quota-exceeded'],
+      ],
+    },
+    async ({ params, body, who, context }) => {
+      const served = demandFlow(services, params.flow);
+      const { req } = context;
+      const started = await startRun(services, who, served, {
+        ...body,
+        key: req.header('idempotency-key'),
+        wait: waitOf(req.header('prefer')),
+      });
+      return json(started.body, started.isNew ? 201 : 200, { location: `/v1/runs/${encodeURIComponent(started.run)}` });
+    },
+  );
+}
+
+const CheckBody = z
+  .object({ file: z.string().max(500).default('document.yaml'), text: z.string() })
+  .strict()
+  .openapi('Check');
+const Started = z.object({ run: z.string(), url: z.string(), report: Json.optional() }).openapi('Started');
+
+/** The version with this hash, or the latest. Runs know the hash of their version. */
+function demandFlow({ folder }: Services, id: string, hash?: string): Served {
+  const served = folder.get(id, hash);
+  if (served !== undefined) return served;
+  const which = hash === undefined ? `there is no flow \`${id}\`` : `this server has no version ${hash} of \`${id}\``;
+  throw new Refusal('flow-not-found', which, { help: 'List them with GET /v1/flows.' });
+}
+
+function rowOf({ id, file, compiled, versions }: Served): z.output<typeof Flow> {
+  const { flow, notation, ok } = compiled.result;
+  const known = versions.filter((version) => version.startsWith('sha256:'));
+  return { id, file, hash: flow?.hash ?? null, notation, ok, versions: known };
+}
+
+function detailsOf(served: Served): object {
+  const { result, definition } = served.compiled;
+  const { bounds = null, diagnostics } = result;
+  const input =
+    definition?.input === undefined ? null : toJsonSchema(definition.input, `the input of \`${served.id}\``);
+  return { ...rowOf(served), input, certificate: bounds, diagnostics };
+}
+
+/** The text may be half written. The file gives it a place: other files are found beside it. */
+async function checked({ folder }: Services, given: string, text: string): Promise<object> {
+  const known = folder.list.find(({ file, id }) => file === given || id === given);
+  const file = known?.path ?? join(folder.root, 'document.yaml');
+  const result = compileAs(file, text, folder.model);
+  const compiled = { file, text, result };
+  const missing = [...(await prerequisiteDiagnostics(compiled, 'warning')), ...modelDiagnostics(compiled)];
+  // The place of the file on this machine is nobody's business.
+  const diagnostics = [...result.diagnostics, ...missing].map((each) => ({ ...each, file: given }));
+  const report = checkReport(result, diagnostics);
+  return { ...report, ...present({ graph: result.graph === undefined ? undefined : placePicture(result.graph) }) };
+}
+
+/** The seconds of `Prefer: wait=30`. */
+function waitOf(prefer: string | undefined): number {
+  return Math.min(60, Number(/(?:^|[,;\s])wait=(\d{1,4})/.exec(prefer ?? '')?.[1] ?? 0));
+}
