@@ -61,6 +61,8 @@ test('the printed commands start a refund, approve it and read its receipts', as
     ...{ flow: 'support_refund', state: 'completed', code: 'SUCCESS', changed: true },
     receipts: [{ tool: 'payments.refund', status: 'committed', approvedBy: 'local' }],
   });
-  expect(lines.slice(3, -1).join('\n')).toMatch(/^retry: 1000\nid: 1\.0\nevent: run\.event\n[^]*event: done\ndata: ""$/);
+  expect(lines.slice(3, -1).join('\n')).toMatch(
+    /^retry: 1000\nid: 1\.0\nevent: run\.event\n[^]*event: done\ndata: ""$/,
+  );
   expect(json(-1)).toMatchObject({ ok: true, broken: null });
 }, 60_000);
