@@ -7,7 +7,7 @@ import { budgetControl } from './budget.ts';
 import type { Boundary, ControlFile, Libraries, ProposedCall } from './control.ts';
 import { failClosedControl } from './fail-closed.ts';
 import { denyControl, policyControl } from './permission.ts';
-import { egressControl, provenanceControl } from './provenance.ts';
+import { confidentialControl, egressControl, provenanceControl } from './provenance.ts';
 import { rateControl } from './rate.ts';
 import { rejectedControl } from './rejected.ts';
 import { statedControl } from './stated.ts';
@@ -21,6 +21,7 @@ const CONTROLS: readonly ControlFile[] = [
   statedControl,
   provenanceControl,
   egressControl,
+  confidentialControl,
   failClosedControl,
   rejectedControl,
   approvalControl,

@@ -25,7 +25,7 @@ export function controlsOfCall(
   tool: string,
   ways: RefusedWays,
 ): Controls {
-  const { agent, tools, stage, input, user = 'input', recalled, withheld } = turn;
+  const { agent, tools, stage, input, user = 'input', recalled, withheld, remembered } = turn;
   const walk = controlsOf(
     {
       ...commonOf(builder, tool, agent),
@@ -39,7 +39,7 @@ export function controlsOfCall(
         raw: `${CALL}.raw`,
         observations: OBSERVATIONS,
         condition: conditionOf,
-        ...present({ stage }),
+        ...present({ stage, remembered }),
       },
     },
     boundary,

@@ -228,7 +228,8 @@ class Round {
     if (control.with.asks !== true) return this.#refuse(control, at, verdict);
     const doubt = textIn(verdict);
     this.#judged.push([control.control, 'ask', doubt]);
-    this.#walk = { ...this.#walk, doubt };
+    const { doubt: before } = this.#walk;
+    this.#walk = { ...this.#walk, doubt: before === undefined ? doubt : `${before}; ${doubt}` };
     return null;
   }
 

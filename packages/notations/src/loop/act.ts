@@ -8,6 +8,7 @@ import {
   addCalls,
   set,
   untrustedEntries,
+  allEntries,
   withheldEntries,
 } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
@@ -99,7 +100,13 @@ export function addInvocation(l: Lowering): NodeId {
       origin: 'tool_invocation',
       authored: loop.executor,
       people: loop.escalation.people,
-      ...(loop.memory === null ? {} : { recalled: untrustedEntries(RECALLED), withheld: withheldEntries(RECALLED) }),
+      ...(loop.memory === null
+        ? {}
+        : {
+            recalled: untrustedEntries(RECALLED),
+            withheld: withheldEntries(RECALLED),
+            remembered: allEntries(RECALLED),
+          }),
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,

@@ -94,6 +94,8 @@ export interface AgentTurn {
   readonly recalled?: Expr;
   /** Quarantined entries of memory, which the agent did not see. */
   readonly withheld?: Expr;
+  /** All memory entries that the agent saw. */
+  readonly remembered?: Expr;
   /** Judges the last reply of the turn. */
   readonly verifier?: Verifier;
   /** False if no person can be asked: the turn then ends where it would ask. */
