@@ -2,11 +2,11 @@
  * The autonomy boundary of an agent: the author's rules, then the rules of the profile, then the defaults. It sorts every tool
  * of the agent into allowed, needs approval, or denied. The result is part of the compiled flow.
  */
-import { RISKY, onlyReads } from '@sluice-internal/kernel/ir';
+import { EFFECT_CLASSES, RISKY, onlyReads } from '@sluice-internal/kernel/ir';
 import type { BoundaryDef, Consequence, ToolDef } from '@sluice-internal/kernel/ir';
 import { isRecord, present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { MUTATING, PROFILES, speaksOf } from '@sluice-internal/kernel/catalog';
+import { MUTATING, PROFILES, builtinTool, speaksOf } from '@sluice-internal/kernel/catalog';
 import type { Effect, Row } from '@sluice-internal/kernel/catalog';
 import { matches } from './names.ts';
 import { DECISIONS, type Boundary, type BoundaryFields } from './schema/bounds.ts';
@@ -15,8 +15,8 @@ import type { Definitions } from './definitions.ts';
 export interface Granted {
   readonly def: ToolDef | undefined;
   readonly cost: number;
-  /** The tool's definition requires approval. */
-  readonly approval: boolean;
+  /** The tool's definition requires approval, or does without it where only the effect is a reason. */
+  readonly approval?: 'always' | 'never';
   /** The tool that undoes a call. */
   readonly undo?: Granted & { readonly name: string };
 }
@@ -25,12 +25,12 @@ export interface Granted {
 export function grantsOf(
   names: readonly string[],
   toolDef: (name: string) => ToolDef | undefined,
-  { toolCosts, toolApprovals }: Pick<Definitions, 'toolCosts' | 'toolApprovals'>,
+  { toolCosts, toolApprovals, toolsUnasked }: Pick<Definitions, 'toolCosts' | 'toolApprovals' | 'toolsUnasked'>,
 ): { readonly [name: string]: Granted } {
   const granted = (name: string): Granted => ({
     def: toolDef(name),
     cost: toolCosts[name] ?? 0,
-    approval: toolApprovals.has(name),
+    ...(toolApprovals.has(name) ? { approval: 'always' } : toolsUnasked.has(name) ? { approval: 'never' } : {}),
   });
   return Object.fromEntries(
     names.map((name) => {
@@ -41,7 +41,7 @@ export function grantsOf(
   );
 }
 
-/** `eligible`: tools that change something need approval by default. `granted`: only where the author's rules require it. */
+/** `eligible`: tools that change something need approval by default. `granted`: those of a risky class that the document declares. */
 export type GateMode = 'eligible' | 'granted';
 
 /** `written`: the boundary of the document, then that of the agent. The stricter one counts. A default counts only if neither sets the field. */
@@ -69,6 +69,7 @@ export function boundaryOf(
     ...untrustedInput(levels),
     ...consequences(levels, mode),
     approvalTimeoutMs: approvalTimeoutMs(...levels),
+    ...(levels.some(({ escalation }) => escalation?.people === false) ? ({ people: false } as const) : {}),
   } as const;
   return { version: innermost('version') ?? version(content as unknown as Json), ...content };
 }
@@ -103,8 +104,8 @@ function consequences(levels: Levels, mode: GateMode): Pick<BoundaryDef, 'escala
 }
 
 /** The author's rules come before the profile's. */
-export function escalationOf({ profile, escalation = {} }: Boundary): Escalation {
-  return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(escalation) };
+export function escalationOf({ profile, escalation: { people: _, ...own } = {} }: Boundary): Escalation {
+  return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(own) };
 }
 
 type Levels = readonly Boundary[];
@@ -151,8 +152,9 @@ function ownPermission(name: string, tool: Granted, levels: Levels, mode: GateMo
   const given = levels
     .map((each) => permissionAt(name, tool, each))
     .reduce((all, each) => stricter(PERMISSIONS, all, each), undefined);
-  if (tool.approval && given !== 'deny') return 'approve';
-  return given ?? byEffect(tool, approvedEffects(levels, mode));
+  if (tool.approval === 'always' && given !== 'deny') return 'approve';
+  if (given !== undefined) return given;
+  return tool.approval === 'never' ? 'allow' : byEffect(tool, defaultEffects(name, tool, mode));
 }
 
 /** The first rule that decides. A denial comes before an approval, and the author's rules come before the profile's. */
@@ -160,9 +162,14 @@ export function permissionAt(name: string, tool: Granted, level: Boundary): Perm
   const effects = level.approve_effects;
   return (
     writtenPermission(name, tool, level) ??
-    profilePermission(name, tool, level) ??
-    (effects === undefined ? undefined : byEffect(tool, effects))
+    stricter(PERMISSIONS, profilePermission(name, tool, level), effects && listedPermission(tool, effects))
   );
+}
+
+/** A list of effects decides about the classes that it could have named; a risky class that it leaves out keeps its default. */
+function listedPermission(tool: Granted, effects: readonly Effect[]): Permission | undefined {
+  const permission = byEffect(tool, effects);
+  return permission === 'allow' && RISKY.has(effectOf(tool)) ? undefined : permission;
 }
 
 function writtenPermission(name: string, tool: Granted, level: Boundary): Permission | undefined {
@@ -207,7 +214,7 @@ function profilePermission(name: string, tool: Granted, { profile: of }: Boundar
   const fits = (row: Row): boolean => fitsRow(row, name, tool);
   const isNamed = ({ words, paid }: Row): boolean => words !== undefined || paid === true;
   if (approval.some((row) => isNamed(row) && fits(row))) return 'approve';
-  if (allowed.some(fits)) return 'allow';
+  if (allowed.some(fits) && isContained(tool)) return 'allow';
   return approval.some(fits) ? 'approve' : undefined;
 }
 
@@ -217,15 +224,31 @@ function byEffect(tool: Granted, approved: readonly Effect[]): Permission {
   return approved.includes(effect) ? 'approve' : 'allow';
 }
 
+/** The effects about which a person is asked, beside the tools of `tools`. */
 function approvedEffects(levels: Levels, mode: GateMode): readonly Effect[] {
   const given = levels.flatMap(({ approve_effects: effects }) => (effects === undefined ? [] : [effects]));
-  if (given.length > 0) return [...new Set(given.flat())];
-  return mode === 'eligible' ? MUTATING : [];
+  const written = given.length > 0 ? given.flat() : mode === 'eligible' ? MUTATING : [];
+  return EFFECT_CLASSES.filter((effect) => RISKY.has(effect) || written.includes(effect));
+}
+
+/** A team's author grants the printed plugins, and the writes of declared tools. */
+function defaultEffects(name: string, { def }: Granted, mode: GateMode): readonly Effect[] {
+  if (mode === 'eligible') return MUTATING;
+  const isPrinted =
+    isRecord(def?.implementation) && 'builtin' in def.implementation && def.effect === builtinTool(name)?.effect;
+  return isPrinted ? [] : MUTATING.filter((effect) => RISKY.has(effect));
 }
 
 function effectOf({ def }: Granted): Effect {
   return def?.effect ?? 'write';
 }
+
+/** A profile lets only reads pass, and writes to the run's own files and sandbox or before people for review. */
+function isContained(tool: Granted): boolean {
+  const effect = effectOf(tool);
+  return onlyReads(effect) || (effect === 'write' && CONTAINED.has(tool.def?.category ?? ''));
+}
+const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);
 
 /** True where every condition of the row holds. */
 function fitsRow({ effects, categories, words, paid }: Row, name: string, { def, cost }: Granted): boolean {
@@ -258,6 +281,15 @@ export function mayDecide(
 ): boolean {
   const own = Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined;
   return [boundary, own].every((each) => each === undefined || decides(each, right));
+}
+
+/** False if the boundary says that no person is asked about the work of the agent. */
+export function hasPeople(
+  { boundary, agentBoundaries }: Pick<Definitions, 'boundary' | 'agentBoundaries'>,
+  agent: string,
+): boolean {
+  const own = Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined;
+  return [boundary, own].every((each) => each?.escalation?.people !== false);
 }
 
 /** An agent may ask a person only if it has both the right to clarify and the right to escalate. */

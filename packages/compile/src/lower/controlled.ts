@@ -10,7 +10,7 @@ import { rewriteNames } from '../expressions/rewrite.ts';
 import type { Builder } from './builder-types.ts';
 import { set, type Kit } from './kit.ts';
 import { outcomeOf } from './agent-turn/outcome.ts';
-import { CALL, OBSERVATIONS, type AgentTurn } from './agent-turn/turn.ts';
+import { CALL, OBSERVATIONS, asksPeople, type AgentTurn } from './agent-turn/turn.ts';
 
 /** Where a call goes that a control has refused. */
 export interface RefusedWays {
@@ -19,12 +19,13 @@ export interface RefusedWays {
 }
 
 export function controlsOfCall(
-  { builder }: Kit,
+  kit: Kit,
   turn: AgentTurn,
   boundary: BoundaryDef,
   tool: string,
   ways: RefusedWays,
 ): Controls {
+  const { builder } = kit;
   const { agent, tools, stage, input, user = 'input', recalled, withheld } = turn;
   const walk = controlsOf(
     {
@@ -34,7 +35,7 @@ export function controlsOfCall(
         name: agent,
         tools,
         toolDef: builder.toolDef,
-        people: turn.people !== false,
+        people: asksPeople(kit, turn),
         sources: { user, observations: OBSERVATIONS, ...present({ prompt: input['prompt'], recalled, withheld }) },
         raw: `${CALL}.raw`,
         observations: OBSERVATIONS,

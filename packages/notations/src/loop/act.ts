@@ -98,7 +98,6 @@ export function addInvocation(l: Lowering): NodeId {
       hint: 'act',
       origin: 'tool_invocation',
       authored: loop.executor,
-      people: loop.escalation.people,
       ...(loop.memory === null ? {} : { recalled: untrustedEntries(RECALLED), withheld: withheldEntries(RECALLED) }),
       input: {},
       tools: toolsOf(loop),
