@@ -18,8 +18,8 @@ export const repeatControl: ControlFile = {
     const { tool, agent } = call;
     if (agent === null || !watchesRepeats(call)) return null;
     const first = '_walk.repeats[0]';
-    const made = `${first}.happened ? ${quote(`the same call of ${tool} was made at `)} : ${quote(`the same call of ${tool} may have been made at `)}`;
-    const reason = `text(${made}, ${first}.at)`;
+    const state = `${first}.ran == "yes" ? " was made" : ${first}.ran == "maybe" ? " did not answer, and it may have happened" : " is under way"`;
+    const reason = `text(${quote(`the same call of ${tool} at `)}, ${first}.at, ${state})`;
     const isRepeat = 'size(_walk.repeats) > 0';
     const told = { when: isRepeat, reason: `text(${reason}, ". It was not made again")` };
     // Nobody is asked twice about one call: after an approval only the agent is told.

@@ -75,7 +75,7 @@ const AUTHORED = {
 
 function commonOf(builder: Builder, tool: string, askedBy: string): Omit<ProposedCall, 'args' | 'agent' | 'traced'> {
   const { definitions } = builder;
-  const { budgets, toolCosts, toolApprovals, tools } = definitions;
+  const { budgets, toolCosts, toolApprovals, toolsUnasked, tools } = definitions;
   return {
     tool,
     def: builder.toolDef(tool),
@@ -87,6 +87,7 @@ function commonOf(builder: Builder, tool: string, askedBy: string): Omit<Propose
     hasPolicies: builder.hasPolicies(),
     hasSecrets: Object.values(tools).some(({ confidential }) => confidential === true),
     needsApproval: toolApprovals.has(tool),
+    unasked: toolsUnasked.has(tool),
   };
 }
 

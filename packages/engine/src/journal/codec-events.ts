@@ -92,6 +92,8 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     until,
     signal,
     ends,
+    mark,
+    verifies,
     control,
     again,
   } = event;
@@ -109,6 +111,8 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     until ??
     signal ??
     ends ??
+    mark ??
+    verifies ??
     control;
   if (some === undefined) return null;
   return {
@@ -124,6 +128,8 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     until,
     signal,
     ends,
+    mark,
+    verifies,
     control,
     again,
   };

@@ -31,7 +31,7 @@ export function shownDeeds({ deeds = {} }: RunState, keys: readonly EffectKey[])
   return keys.flatMap((key) => {
     const deed = deeds[key];
     if (deed === undefined) return [];
-    return [{ at: new Date(deed.at).toISOString(), happened: deed.ran === 'yes' }];
+    return [{ at: new Date(deed.at).toISOString(), ran: deed.ran ?? 'open' }];
   });
 }
 
