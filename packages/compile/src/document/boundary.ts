@@ -2,7 +2,7 @@
  * The autonomy boundary of an agent: the author's rules, then the rules of the profile, then the defaults. It sorts every tool
  * of the agent into allowed, needs approval, or denied. The result is part of the compiled flow.
  */
-import { EFFECT_CLASSES, RISKY, onlyReads } from '@sluice-internal/kernel/ir';
+import { RISKY, onlyReads } from '@sluice-internal/kernel/ir';
 import type { BoundaryDef, Consequence, ToolDef } from '@sluice-internal/kernel/ir';
 import { isRecord, present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
@@ -54,15 +54,16 @@ export function boundaryOf(
   const levels = written.filter((each) => each !== undefined);
   const innermost = <Field extends keyof BoundaryFields>(field: Field): BoundaryFields[Field] | undefined =>
     levels.findLast((each) => each[field] !== undefined)?.[field];
+  const verdicts = Object.entries(tools).map(([name, tool]) => [name, verdictOn(name, tool, levels, mode)] as const);
   const byPermission = (wanted: Permission): readonly string[] =>
-    Object.entries(tools).flatMap(([name, tool]) => (permissionOf(name, tool, levels, mode) === wanted ? [name] : []));
+    verdicts.flatMap(([name, { permission }]) => (permission === wanted ? [name] : []));
   const content = {
     profile: innermost('profile') ?? null,
     observations: innermost('observations') ?? null,
     stateWrites: innermost('state_writes') ?? null,
     decisions: (innermost('decisions') ?? DECISIONS).filter((right) => levels.every((each) => decides(each, right))),
     tools: { allow: byPermission('allow'), approve: byPermission('approve'), deny: byPermission('deny') },
-    approveEffects: approvedEffects(levels, mode),
+    rules: Object.fromEntries(verdicts.map(([name, { rule }]) => [name, rule])),
     untrusted:
       levels.map(({ untrusted }) => untrusted).reduce((one, other) => stricter(UNTRUSTED, one, other), undefined) ??
       'ask',
@@ -139,45 +140,66 @@ type Escalation = { readonly [trouble: string]: Consequence };
 
 type Permission = (typeof PERMISSIONS)[number];
 
+/** Whether a tool is called, and the rule that says so: a key of the document, or the effect of the tool. */
+interface Verdict {
+  readonly permission: Permission;
+  readonly rule: string;
+}
+
 /** The strictest permission of the boundaries, otherwise the default of the tool's effect. */
-function permissionOf(name: string, tool: Granted, levels: Levels, mode: GateMode): Permission {
-  const own = ownPermission(name, tool, levels, mode);
+function verdictOn(name: string, tool: Granted, levels: Levels, mode: GateMode): Verdict {
+  const own = ownVerdict(name, tool, levels, mode);
   const { undo } = tool;
   // A failed run undoes its calls without asking. So a person decides before a call whose undo is more dangerous.
   const isWorse = undo !== undefined && RISKY.has(effectOf(undo)) && !RISKY.has(effectOf(tool));
-  return own === 'allow' && isWorse && ownPermission(undo.name, undo, levels, mode) !== 'allow' ? 'approve' : own;
+  if (own.permission !== 'allow' || !isWorse) return own;
+  const ofUndo = ownVerdict(undo.name, undo, levels, mode);
+  return ofUndo.permission === 'allow' ? own : { permission: 'approve', rule: `the undo ${undo.name}` };
 }
 
-function ownPermission(name: string, tool: Granted, levels: Levels, mode: GateMode): Permission {
-  const given = levels
-    .map((each) => permissionAt(name, tool, each))
-    .reduce((all, each) => stricter(PERMISSIONS, all, each), undefined);
-  if (tool.approval === 'always' && given !== 'deny') return 'approve';
+function ownVerdict(name: string, tool: Granted, levels: Levels, mode: GateMode): Verdict {
+  const given = levels.map((each) => verdictAt(name, tool, each)).reduce(stricterVerdict, undefined);
+  if (tool.approval === 'always' && given?.permission !== 'deny')
+    return { permission: 'approve', rule: 'approval: always' };
   if (given !== undefined) return given;
-  return tool.approval === 'never' ? 'allow' : byEffect(tool, defaultEffects(name, tool, mode));
+  if (tool.approval === 'never') return { permission: 'allow', rule: 'approval: never' };
+  return { permission: byEffect(tool, defaultEffects(name, tool, mode)), rule: `${effectOf(tool)} calls of agents` };
+}
+
+function stricterVerdict(one: Verdict | undefined, other: Verdict | undefined): Verdict | undefined {
+  return stricter(PERMISSIONS, one?.permission, other?.permission) === one?.permission ? (one ?? other) : other;
+}
+
+export function permissionAt(name: string, tool: Granted, level: Boundary): Permission | undefined {
+  return verdictAt(name, tool, level)?.permission;
 }
 
 /** The first rule that decides. A denial comes before an approval, and the author's rules come before the profile's. */
-export function permissionAt(name: string, tool: Granted, level: Boundary): Permission | undefined {
+function verdictAt(name: string, tool: Granted, level: Boundary): Verdict | undefined {
   const effects = level.approve_effects;
   return (
-    writtenPermission(name, tool, level) ??
-    stricter(PERMISSIONS, profilePermission(name, tool, level), effects && listedPermission(tool, effects))
+    writtenVerdict(name, tool, level) ??
+    stricterVerdict(profileVerdict(name, tool, level), effects && listedVerdict(tool, effects))
   );
 }
 
 /** A list of effects decides about the classes that it could have named; a risky class that it leaves out keeps its default. */
-function listedPermission(tool: Granted, effects: readonly Effect[]): Permission | undefined {
+function listedVerdict(tool: Granted, effects: readonly Effect[]): Verdict | undefined {
   const permission = byEffect(tool, effects);
-  return permission === 'allow' && RISKY.has(effectOf(tool)) ? undefined : permission;
+  if (permission === 'allow' && RISKY.has(effectOf(tool))) return undefined;
+  return { permission, rule: 'boundary.approve_effects' };
 }
 
-function writtenPermission(name: string, tool: Granted, level: Boundary): Permission | undefined {
+function writtenVerdict(name: string, tool: Granted, level: Boundary): Verdict | undefined {
   const { allow, approve, deny } = level.tools ?? {};
-  if (matches(deny, ...namesOf(name, tool)) || !decides(level, 'tools') || isWithheld(name, tool, level)) return 'deny';
-  if (isHandover(tool) && !decides(level, 'escalate')) return 'deny';
-  if (matches(approve, ...namesOf(name, tool)) || !decides(level, 'arguments')) return 'approve';
-  return matches(allow, ...grantedNames(name, tool)) ? 'allow' : undefined;
+  const by = (permission: Permission, key: string): Verdict => ({ permission, rule: `boundary.${key}` });
+  if (matches(deny, ...namesOf(name, tool))) return by('deny', 'tools.deny');
+  if (!decides(level, 'tools')) return by('deny', 'decisions');
+  if (isWithheld(name, tool, level)) return by('deny', onlyReads(effectOf(tool)) ? 'observations' : 'state_writes');
+  if (isHandover(tool) && !decides(level, 'escalate')) return by('deny', 'decisions');
+  if (matches(approve, ...namesOf(name, tool))) return by('approve', 'tools.approve');
+  if (!decides(level, 'arguments')) return by('approve', 'decisions');
+  return matches(allow, ...grantedNames(name, tool)) ? by('allow', 'tools.allow') : undefined;
 }
 
 /** True if the boundary has a list of readable or writable tools, and the tool is not in the list. */
@@ -208,8 +230,13 @@ function serverUse(def: ToolDef | undefined) {
   return use as { readonly mcp?: string; readonly server?: { readonly tools?: readonly string[] } };
 }
 
-function profilePermission(name: string, tool: Granted, { profile: of }: Boundary): Permission | undefined {
+function profileVerdict(name: string, tool: Granted, { profile: of }: Boundary): Verdict | undefined {
   if (of === undefined) return undefined;
+  const permission = permissionOf(name, tool, of);
+  return permission && { permission, rule: `profile ${of}` };
+}
+
+function permissionOf(name: string, tool: Granted, of: keyof typeof PROFILES): Permission | undefined {
   const { approval, allowed } = PROFILES[of];
   const fits = (row: Row): boolean => fitsRow(row, name, tool);
   const isNamed = ({ words, paid }: Row): boolean => words !== undefined || paid === true;
@@ -222,13 +249,6 @@ function byEffect(tool: Granted, approved: readonly Effect[]): Permission {
   const effect = effectOf(tool);
   if (isHandover(tool) && effect === 'write') return 'allow';
   return approved.includes(effect) ? 'approve' : 'allow';
-}
-
-/** The effects about which a person is asked, beside the tools of `tools`. */
-function approvedEffects(levels: Levels, mode: GateMode): readonly Effect[] {
-  const given = levels.flatMap(({ approve_effects: effects }) => (effects === undefined ? [] : [effects]));
-  const written = given.length > 0 ? given.flat() : mode === 'eligible' ? MUTATING : [];
-  return EFFECT_CLASSES.filter((effect) => RISKY.has(effect) || written.includes(effect));
 }
 
 /** A team's author grants the printed plugins, and the writes of declared tools. */

@@ -479,8 +479,8 @@ export interface BoundaryDef {
     readonly approve: readonly string[];
     readonly deny: readonly string[];
   };
-  /** Classes of effects that need a person's approval, unless a tool is allowed by name. */
-  readonly approveEffects: readonly ToolDef['effect'][];
+  /** The rule that decided about each tool: a key of the document, or the effect of the tool. */
+  readonly rules: { readonly [tool: string]: string };
   /** The consequence of arguments from an untrusted source. */
   readonly untrusted: 'ask' | 'deny' | 'off';
   /** The input, or these fields of it, come from others. An argument that is found only there counts as untrusted. */
