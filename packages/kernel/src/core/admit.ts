@@ -66,10 +66,18 @@ function admitOpen(
     case 'break':
       return broken(program, state, fact.why);
     case 'guide':
-      return isStopping(state) ? ended(state) : guide(program, fact);
+      return admitRemark(program, state, fact);
     case 'cancel':
       return stop(state, { by: fact.by, why: fact.why });
   }
+}
+
+function admitRemark(
+  program: Program,
+  state: RunState,
+  fact: Extract<Fact, { type: 'guide' }>,
+): readonly EventBody[] | Refusal {
+  return isStopping(state) ? ended(state) : guide(program, fact);
 }
 
 function metLimit(state: RunState, { limit, used, max, ends }: Extract<Fact, { type: 'limit' }>): readonly EventBody[] {

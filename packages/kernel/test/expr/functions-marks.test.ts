@@ -43,7 +43,14 @@ describe('nearly', () => {
     ['improved', []],
     ['all is well', []],
     ['', []],
-    ['> BUGS\n> BUGS\n> BUGS\n> BUGS', [['BUGS', '> BUGS'], ['BUGS', '> BUGS'], ['BUGS', '> BUGS']]],
+    [
+      '> BUGS\n> BUGS\n> BUGS\n> BUGS',
+      [
+        ['BUGS', '> BUGS'],
+        ['BUGS', '> BUGS'],
+        ['BUGS', '> BUGS'],
+      ],
+    ],
   ])('%j', (said, expected) => {
     expect(nearly(said)).toEqual(expected);
   });

@@ -104,7 +104,6 @@ export function addInvocation(l: Lowering): NodeId {
       hint: 'act',
       origin: 'tool_invocation',
       authored: loop.executor,
-      people: loop.escalation.people,
       ...(loop.memory === null
         ? {}
         : {
