@@ -5,7 +5,7 @@
 import type { Expr, ForkNode, NodeId, Write } from '@sluice-internal/kernel/ir';
 import { givenApprovers } from '@sluice-internal/compile/document';
 import { quote } from '@sluice-internal/compile/expressions';
-import { OBSERVATIONS, REPLY, addTurn, errorOf, isObjectSchema, modelRetry, set } from '@sluice-internal/compile/lower';
+import { OBSERVATIONS, REPLY, VERDICT, addTurn, errorOf, isObjectSchema, modelRetry, set } from '@sluice-internal/compile/lower';
 import type { AgentTurn, Step } from '@sluice-internal/compile/lower';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { addGuards, addPass, addPolicy, addRequired, addSchema, type Gate } from './gates.ts';
@@ -114,6 +114,7 @@ export const COMMON_GATHER: ForkNode['gather'] = [
   { slot: OBSERVATIONS, mode: 'concat' },
   { slot: TRIPPED, mode: 'last' },
   { slot: PARTIAL, mode: 'any' },
+  { slot: VERDICT, mode: 'last' },
 ];
 
 /** Adds nodes of a branch of the stage: its calls charge the budget of the stage. */
@@ -182,6 +183,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     input: { prompt },
     tools: def?.tools ?? [],
     ...(schema === null ? {} : { schema }),
+    ...(stage.verifier === null ? {} : { verifier: stage.verifier }),
     loop: stage.protections.loop,
     visitsMax: runs.max,
     retry: modelRetry(
