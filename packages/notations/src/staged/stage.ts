@@ -102,11 +102,17 @@ function addBranch(
   return l.kit.fork(stepOf(l, stage.id, 'run'), {
     over: { heads: [{ name: nameOf(l, stage.id), to: head }] },
     timeoutMs: stage.timeoutMs,
+    ...exceptPeople(stage),
     into: OUTCOME,
     gather: [{ slot: result, mode: 'last' }, ...COMMON_GATHER, ...gather],
     next,
     fail: addLost(l, stage, OUTCOME, recovery.failed),
   });
+}
+
+/** The timeout of a stage stands still while all that its branches still wait for is people. */
+export function exceptPeople({ timeoutMs }: Stage): Pick<ForkNode, 'exceptPeople'> {
+  return timeoutMs === null ? {} : { exceptPeople: true };
 }
 
 /** Slots that the branches of a stage return, also if they fail. */

@@ -17,6 +17,8 @@ export const REJECTED = 'rejected';
 export const OUTPUT = `${REJECTED} == null ? ${MESSAGE} : null`;
 /** The place whose turn wrote the last message; only of a team with a verifier. */
 export const SPEAKER = 'speaker';
+/** How often the verdict on the end went back to an agent. */
+export const REFLECTED = 'reflected';
 export const SIGNAL = 'signal';
 export const MATCHED = 'matched';
 export const BAD = 'bad';

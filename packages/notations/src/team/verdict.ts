@@ -8,7 +8,7 @@ import { OBJECTION, VERDICT, addVerifier, errorOf, set } from '@sluice-internal/
 import type { Verifier } from '@sluice-internal/compile/lower';
 import { quote } from '@sluice-internal/compile/expressions';
 import { END_VERDICT, finished, type Lowering } from './lowering.ts';
-import { MESSAGE, OUTPUT, SPEAKER, reject, tell } from './slots.ts';
+import { MESSAGE, OUTPUT, REFLECTED, SPEAKER, reject, tell } from './slots.ts';
 
 /** The reflections of a session whose document sets no number. */
 const REFLECTIONS = 2;
@@ -27,10 +27,15 @@ export function addEndVerdict(l: Lowering, verifier: Verifier): void {
   );
   const max = team.definitions.budgets?.reflections ?? REFLECTIONS;
   const charges = [kit.visits('reflections:team', max, failed, `verdicts on the end of ${team.id}`)];
+  const reflected = `(${REFLECTED} == null ? 0 : ${REFLECTED})`;
   const words = `text("This is not acceptable: ", ${problem}, ". Correct it.")`;
   const authors = l.turns.map(({ place, agent, begin }) => ({
     when: `${SPEAKER} == ${quote(place)}`,
-    to: kit.set({ hint: `${place}.verdict.correction`, origin: 'correction:verdict', charges }, [tell(words, agent)], begin),
+    to: kit.set(
+      { hint: `${place}.verdict.correction`, origin: 'correction:verdict', charges },
+      [tell(words, agent), set(REFLECTED, `${reflected} + 1`)],
+      begin,
+    ),
   }));
   const paid = kit.call(
     { ...step('paid'), onBudget: failed },
@@ -46,7 +51,7 @@ export function addEndVerdict(l: Lowering, verifier: Verifier): void {
     step('judged'),
     [
       { when: `${VERDICT}.ok == true && ${VERDICT}.conflict == null && !${unsure}`, to: finished(l) },
-      { when: `${VERDICT}.ok == null || !(${known === '' ? 'false' : known})`, to: failed },
+      { when: `${VERDICT}.ok == null || ${reflected} >= ${max} || !(${known === '' ? 'false' : known})`, to: failed },
     ],
     paid,
   );
