@@ -271,6 +271,8 @@ export interface LetNode extends NodeBase {
   readonly fail?: NodeId;
   /** Work that is repeated after this node is undone first: nodes with these names, or below one (`sop` has `sop/pay`). */
   readonly undoes?: 'all' | readonly string[];
+  /** The verifier of the answer gave no verdict. The cheapest good run does not pass here. */
+  readonly unjudged?: true;
 }
 export interface PickNode extends NodeBase {
   readonly op: 'pick';
