@@ -6,6 +6,8 @@ export interface Row {
   /** `open`: no caller at all. */
   readonly access: 'open' | 'viewer' | 'operator' | 'approver' | 'admin';
   readonly body?: object;
+  /** The body is data as it is. */
+  readonly binary?: true;
 }
 
 export const ROWS: { readonly [route: string]: Row } = {
@@ -44,6 +46,8 @@ export const ROWS: { readonly [route: string]: Row } = {
   'GET /v1/questions/{id}': { access: 'approver' },
   'POST /v1/questions/{id}/answer': { access: 'approver', body: { choice: 'approve', payload: 'x' } },
   'GET /v1/stream': { access: 'viewer' },
+  'PUT /v1/attachments/{hash}': { access: 'operator', binary: true },
+  'GET /v1/attachments/{hash}': { access: 'viewer' },
   'GET /v1/metrics/summary': { access: 'viewer' },
   'POST /v1/breakers/{name}/close': { access: 'operator', body: {} },
 };

@@ -7,6 +7,7 @@ import { cookieOf } from './http/cookie.ts';
 import { allowedOrigin, demandHost, demandRate, demandSite, demandVersion, isPageVisit } from './http/door.ts';
 import type { DoorOptions } from './http/door.ts';
 import { Refusal, problemResponse } from './http/problem.ts';
+import { attachmentRoutes } from './routes/attachments.ts';
 import { flowRoutes } from './routes/flows.ts';
 import { metaRoutes, tokenRoutes } from './routes/meta.ts';
 import { questionRoutes } from './routes/questions.ts';
@@ -115,6 +116,7 @@ export function createApp({ services, door, studio = null, identify, onRequest }
   }
   flowRoutes(app, services);
   runRoutes(app, services);
+  attachmentRoutes(app, services);
   questionRoutes(app, services);
   metaRoutes(app, services);
   describe(app);

@@ -12,7 +12,7 @@ async function told(count: number): Promise<number> {
   await using engine = createEngine({ journal: store });
   const run = await engine.start(compile(GATE), { input: {} });
   await engine.wait(run);
-  const feed = new Feed(new OpenRuns(store.journal), (work) => work());
+  const feed = new Feed(new OpenRuns(), (work) => work());
   const stored = (await store.journal.page(run, 0, 100)).reduce((sum, each) => sum + each.count, 0);
   const stop = new AbortController();
   const reader = feed.follow(store.journal, run, { after: 0, live: true, deltas: false, signal: stop.signal });

@@ -8,6 +8,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import type { Tokens } from '../auth/tokens.ts';
 import type { Callers } from '../auth/callers.ts';
 import type { Who } from '../auth/who.ts';
+import type { Uploads } from './uploads.ts';
 
 export interface Services {
   /** The engine as a caller sees it. With a script, the engine that plays it. */
@@ -17,6 +18,7 @@ export interface Services {
   /** For what a run says about itself: its audit, its export. A route asks `view` for the run first. */
   readonly store: Store;
   readonly attachments: AttachmentStore;
+  readonly uploads: Uploads;
   readonly counters: { readonly requests: Map<number, number> };
   readonly folder: Flows;
   readonly tokens: Tokens;
