@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openSqlite } from '@sluice-internal/library';
 import { place, type Place } from './kit.ts';
 
 const photo = readFileSync(join(import.meta.dirname, '../../examples/damage-door.png'));
@@ -54,6 +55,7 @@ test('an upload is in the input of the run that names it, and the run keeps its 
 });
 
 test('another tenant has neither the upload nor the attachment, and a viewer sees no content', async () => {
+  await put(photo);
   const { body } = await start([{ attachment: id }]);
   const run = String(body['run']);
   expect((await read(`/v1/attachments/${id}`, globex)).body).toMatchObject({
@@ -76,6 +78,32 @@ test('data under the name of other data, of no known kind, of another kind or to
   expect((await put(Buffer.alloc(21 * 1_048_576))).status).toBe(413);
   for (const name of ['x', 'sha256-', '..%2fetc%2fpasswd', `sha256-${'G'.repeat(64)}`, '__proto__'])
     expect((await put(photo, { name })).status, name).toBe(400);
+});
+
+test('an admin erases the attachments of a run; its journal still verifies, and the act is recorded', async () => {
+  await put(photo);
+  const { body } = await start([{ attachment: id }]);
+  const run = String(body['run']);
+  const admin = String(
+    (await here.ask('POST', '/v1/tokens', { body: { name: 'dpo', access: ['admin'], tenant: 'acme' } })).body['token'],
+  );
+  const erase = (token: string) => here.ask('POST', `/v1/runs/${run}/erase`, { body: {}, token });
+  expect([(await erase(acme)).status, (await erase(globex)).status, (await erase(viewer)).status]).toEqual([
+    ...[403, 403, 403],
+  ]);
+  expect((await erase(admin)).body).toEqual({ run, erased: 0, attachments: 1, memory: 0 });
+  expect((await read(`/v1/attachments/${id}?run=${run}`)).status).toBe(404);
+  expect((await read(`/v1/runs/${run}/audit`)).body).toMatchObject({ ok: true });
+  const [{ call = '' } = {}] = (await read(`/v1/runs/${run}/events?types=model.started`)).body['items'] as readonly {
+    call?: string;
+  }[];
+  expect((await read(`/v1/runs/${run}/calls/${encodeURIComponent(call)}`)).status).toBe(200);
+  const store = openSqlite(join(here.dir, '.sluice/sluice.db'));
+  try {
+    expect((await store.shared.acts()).at(-1)).toMatchObject({ what: 'run.erased', by: 'dpo', key: `erased:${run}` });
+  } finally {
+    await store.close();
+  }
 });
 
 test('an input names no file and no address, and a reference to what was never uploaded is nothing', async () => {

@@ -38,6 +38,7 @@ export const ROWS: { readonly [route: string]: Row } = {
   'POST /v1/runs/{run}/replay': { access: 'viewer', body: {} },
   'GET /v1/runs/{run}/audit': { access: 'viewer' },
   'GET /v1/runs/{run}/export': { access: 'admin' },
+  'POST /v1/runs/{run}/erase': { access: 'admin', body: {} },
   'POST /v1/runs/{run}/cancel': { access: 'operator', body: { why: 'x' } },
   'POST /v1/runs/{run}/resume': { access: 'operator', body: {} },
   'POST /v1/runs/{run}/signals/{name}': { access: 'operator', body: { data: 1 } },

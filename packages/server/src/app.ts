@@ -108,9 +108,15 @@ export function createApp({ services, door, studio = null, identify, onRequest }
         context.get('request'),
       ),
   );
+  addRoutes(app, services, identify === undefined ? door : null);
+  describe(app);
+  return app;
+}
+
+/** `door`: null for a program that knows its callers, which has its own sessions and tokens. */
+function addRoutes(app: App, services: Services, door: DoorOptions | null): void {
   callerRoute(app, services);
-  // A program that knows its callers has its own sessions and tokens.
-  if (identify === undefined) {
+  if (door !== null) {
     sessionRoutes(app, services, door);
     tokenRoutes(app, services);
   }
@@ -119,8 +125,6 @@ export function createApp({ services, door, studio = null, identify, onRequest }
   attachmentRoutes(app, services);
   questionRoutes(app, services);
   metaRoutes(app, services);
-  describe(app);
-  return app;
 }
 
 function finish({ req, res }: AppContext, door: DoorOptions): void {

@@ -7,7 +7,7 @@ import type { Store } from '@sluice-internal/engine/ports';
 import type { AttachmentStore, CreateEngineOptions, EngineView } from '@sluice-internal/library';
 import { composeEngine, type Composed } from '@sluice-internal/library/compose';
 import { definitionTools, loadScript } from '@sluice-internal/library/documents';
-import { openStore } from '@sluice-internal/library/host';
+import { eraseRun, fileAt, openStore } from '@sluice-internal/library/host';
 import { pinsOf, withDefinition } from '@sluice-internal/platform';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -44,9 +44,11 @@ export function composeServer(options: ComposeOptions): ComposedServer {
   const { db, folder, cookie, isLocal, oidc, world, onNotice, stopping } = options;
   const engines = new Engines(db, { ...world, onNotice }, (flow) => placesOf(folder, flow));
   const { store, main } = engines;
+  const file = fileAt(db);
   const services: Services = {
     ...servicesOf({ store, folder, oidc, limits: options.limits, attachments: main.attachments }),
     ...{ isLocal, stopping, cookie },
+    erase: file === undefined ? null : (run, by) => eraseRun(store, file, run, by),
     view: async (who, script) => viewOf(engines.of(script), who),
     viewOf: async (who, run) => {
       const view = viewOf(main, who);
@@ -82,7 +84,7 @@ export function servicesOf({
   oidc: issuer,
   limits: given,
   attachments,
-}: Served): Omit<Services, 'view' | 'viewOf' | 'isLocal' | 'stopping' | 'cookie'> {
+}: Served): Omit<Services, 'view' | 'viewOf' | 'erase' | 'isLocal' | 'stopping' | 'cookie'> {
   const limits = { ...LIMITS, ...given };
   const tokens = new Tokens(cellsOf(store));
   const sessions = new Sessions();

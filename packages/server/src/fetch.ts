@@ -39,7 +39,7 @@ export function fetchOf(composed: Composed, options: CreateEngineOptions, stoppi
     return createApp({
       services: {
         ...services,
-        ...{ isLocal: false, stopping, cookie: '' },
+        ...{ isLocal: false, stopping, cookie: '', erase: null },
         callers: { of: async () => null, ofSecret: async () => 'refused', holds: async () => true },
         view: async (who) => viewOf(composed, who),
         viewOf: async (who) => viewOf(composed, who),

@@ -1,5 +1,6 @@
 /** What the routes work with. A route reaches runs through `view` alone, so that none can forget a tenant. */
 import type { AttachmentStore, EngineView } from '@sluice-internal/library';
+import type { Erased } from '@sluice-internal/library/host';
 import type { Store } from '@sluice-internal/engine/ports';
 import type { Limits, Rates, Streams } from './limits.ts';
 import type { Flows } from './folder.ts';
@@ -19,6 +20,8 @@ export interface Services {
   readonly store: Store;
   readonly attachments: AttachmentStore;
   readonly uploads: Uploads;
+  /** Deletes the personal data of a run. Null: the data does not lie beside a database of the server. */
+  readonly erase: ((run: string, by: string) => Promise<Erased>) | null;
   readonly counters: { readonly requests: Map<number, number> };
   readonly folder: Flows;
   readonly tokens: Tokens;

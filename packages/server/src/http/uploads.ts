@@ -94,15 +94,15 @@ export async function withUploads(
       });
     named.set(id, found);
     const { ref } = await readAttachment({ data: found.data, name }, 'input', { folders: undefined });
-    return ref as unknown as Json;
+    return { ...ref };
   });
   const checked = await check(referred);
   if (named.size === 0) return checked;
-  return (await replaced(checked, async ({ attachment: id, name, bytes }) => {
+  return replaced(checked, async ({ attachment: id, name, bytes }) => {
     const found = typeof id === 'string' && typeof bytes === 'number' ? named.get(id) : undefined;
     if (found === undefined) return undefined;
     return attachment({ data: found.data, name: String(name) }) as unknown as Json;
-  })) as RunInput;
+  });
 }
 
 type Part = { readonly [field: string]: Json };
@@ -115,9 +115,9 @@ async function replaced(value: Json, other: (part: Part) => Promise<Json | undef
     return parts;
   }
   if (!isRecord(value)) return value;
-  const instead = await other(value as Part);
+  const instead = await other(value);
   if (instead !== undefined) return instead;
   const entries: [string, Json][] = [];
-  for (const [key, each] of Object.entries(value as Part)) entries.push([key, await replaced(each, other)]);
+  for (const [key, each] of Object.entries(value)) entries.push([key, await replaced(each, other)]);
   return Object.fromEntries(entries);
 }
