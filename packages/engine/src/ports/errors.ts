@@ -140,6 +140,7 @@ export const ERROR_CODES = [
   'flow-not-found',
   'breaker-not-found',
   'call-not-found',
+  'attachment-not-found',
   'body-too-large',
   'unsupported-media-type',
   'too-many-requests',

@@ -31,6 +31,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'run-not-found': 404,
   'flow-not-found': 404,
   'approval-not-found': 404,
+  'attachment-not-found': 404,
   'breaker-not-found': 404,
   'call-not-found': 404,
   'memory-not-found': 404,
