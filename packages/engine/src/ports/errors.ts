@@ -41,6 +41,7 @@ export const ERROR_CODES = [
   'old-node',
   'too-many-files',
   'pii-key',
+  'journal-key',
   'pii-blocked',
   'pii-service',
   'file-not-found',
