@@ -5,6 +5,7 @@ import {
   REPLIED,
   REPLY,
   TALK,
+  WHOLE_IF_OBJECT,
   addCalls,
   set,
   untrustedEntries,
@@ -65,6 +66,7 @@ export function addAction(l: Lowering): void {
     enters: true,
     input: { prompt: actionPrompt(loop), messages: actionMessages(loop) },
     writes: REPLIED,
+    fit: WHOLE_IF_OBJECT,
     next: look,
     fail: l.kit.set(part('action_selection', 'action.failed'), [], failedTrace(l)),
   });
