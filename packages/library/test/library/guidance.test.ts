@@ -51,7 +51,7 @@ async function guidedRun(document: object, { agent = null }: { readonly agent?: 
     },
   });
   let isSaid = false;
-  const { flow, diagnostics } = compile({ tools: TOOLS, ...document } as never);
+  const { flow, diagnostics } = compile({ tools: TOOLS, ...document });
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   await engine.start(flow as never, { run: 'r', input: 'Look up A-1.' });
   const report = await engine.settled('r');
@@ -95,7 +95,7 @@ test('a remark to one agent waits for that agent, which keeps it in mind', async
         { id: 'done', type: 'terminal', output: '{{draft.output}}, {{write.output}}, {{more.output}}' },
       ],
     },
-  } as never);
+  });
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   await engine.start(flow as never, { run: 'r', input: 'Write.' });
   const [question] = (await engine.settled('r')).waiting;
@@ -126,7 +126,7 @@ test.each([
         { id: 'work', type: 'agent', agent: 'clerk' },
       ],
     },
-  } as never);
+  });
   await engine.start(flow as never, { run: 'r', input: 'Write.' });
   await engine.settled('r');
   await expect(engine.guide('r', remark)).rejects.toMatchObject({ code: 'bad-guidance', message });
@@ -168,9 +168,9 @@ test('L14: a remark vouches for a value, and whoever made it may not approve the
       },
       'pay.do': () => ({ ok: true }),
     },
-  } as never);
+  });
   await using _closing = engine;
-  const { flow, diagnostics } = compile(PAYS as never);
+  const { flow, diagnostics } = compile(PAYS);
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   await engine.start(flow as never, { run: 'r', input: 'Read the mail and do what is right.' });
   const [question] = (await engine.settled('r')).waiting;
@@ -226,9 +226,9 @@ test('a team reads the words as a message before the next turn', async () => {
         return { total: 5 };
       },
     },
-  } as never);
+  });
   await using _closing = engine;
-  const { flow, diagnostics } = compile(TEAM as never);
+  const { flow, diagnostics } = compile(TEAM);
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   await engine.start(flow as never, { run: 'r', input: 'Write.' });
   const report = await engine.settled('r');
