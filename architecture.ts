@@ -105,7 +105,8 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'studio/flows': ['studio/data', 'studio/shell', 'studio/ui'],
   'studio/health': ['studio/shell', 'studio/ui'],
   'studio/inbox': ['studio/shell', 'studio/ui'],
-  'studio/run': ['studio/data', 'studio/shell', 'studio/ui'],
+  'studio/question': ['wire', 'client', 'studio/data', 'studio/ui'],
+  'studio/run': ['wire', 'studio/data', 'studio/question', 'studio/shell', 'studio/ui'],
   'studio/runs': ['wire', 'studio/data', 'studio/shell', 'studio/ui'],
   studio: [
     ...['studio/audit', 'studio/data', 'studio/flows', 'studio/health', 'studio/inbox'],

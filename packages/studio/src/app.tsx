@@ -36,7 +36,7 @@ const routes = [
   }),
   createRoute({
     ...{ getParentRoute: () => root, path: '/runs/$run' },
-    validateSearch: (given) => searchOf(given, ['at', 'node', 'tab']),
+    validateSearch: (given) => searchOf(given, ['at', 'node', 'tab', 'call']),
     component: lazyRouteComponent(() => import('./run/run-page.tsx'), 'RunPage'),
   }),
   createRoute({
