@@ -138,7 +138,7 @@ function passedState(
   const out = edges.filter(({ from, back }) => from === id && !back);
   if (kind === 'join') return into.length > 0 && into.every(({ from }) => ENDED.has(stateAt(from))) ? 'done' : null;
   const isPassed =
-    kind !== 'terminal' &&
+    (kind === 'decision' || kind === 'parallel') &&
     out.some(({ to }) => stateAt(to) !== 'idle') &&
     into.some(({ from }) => stateAt(from) === 'done');
   return view.nodes[id] === undefined && isPassed ? 'done' : null;

@@ -252,7 +252,9 @@ function Took({ shown: { ms, since } }: { readonly shown: ShownNode }): ReactEle
 }
 
 function Elapsed({ since }: { readonly since: number }): ReactElement {
-  const now = useNow();
+  const { view, isAtEnd } = useRun();
+  const clock = useNow();
+  const now = isAtEnd ? clock : view.at;
   return <span className="card-time num">{duration(Math.max(0, now - since))}</span>;
 }
 

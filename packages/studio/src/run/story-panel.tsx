@@ -93,13 +93,16 @@ function StoryLine({ row, from, isFuture, isCurrent, go }: LineProps): ReactElem
     <div
       className={`story-line ${isFuture ? 'is-future' : ''} ${isCurrent ? 'is-current' : ''} ${row.isMinor ? 'is-minor' : ''}`}
     >
-      <button
-        type="button"
-        className="story-main"
-        aria-current={isCurrent ? 'step' : undefined}
-        onClick={() => go(seq)}
-      >
-        <span className="story-time num">{from === null ? seq : ((at - from) / 1000).toFixed(1)}</span>
+      <div className="story-main">
+        <button
+          type="button"
+          className="story-time num"
+          aria-label={`Event ${seq}`}
+          aria-current={isCurrent ? 'step' : undefined}
+          onClick={() => go(seq)}
+        >
+          {from === null ? seq : ((at - from) / 1000).toFixed(1)}
+        </button>
         <Icon name={icon} className={`ink-${tone}`} />
         <span className="story-text">
           <span className="story-head">
@@ -116,7 +119,7 @@ function StoryLine({ row, from, isFuture, isCurrent, go }: LineProps): ReactElem
               <Value className="story-body" text={inline(body, 600)} />
             ))}
         </span>
-      </button>
+      </div>
       {call !== null && (
         <Button
           kind="quiet"

@@ -43,20 +43,8 @@ export function Timeline(): ReactElement {
             </span>
           ))}
         </div>
-        <div className="timeline-body" style={{ height: lanes.length * ROW + 8 }}>
-          {scale.ticks.map(({ x }) => (
-            <i key={x} className="timeline-grid" style={{ left: LABELS + x * room }} />
-          ))}
-          {scale.folds.map(({ x, w, ms }) => (
-            <span
-              key={x}
-              className="timeline-fold"
-              style={{ left: LABELS + x * room, width: w * room }}
-              title={`${duration(ms)} in which the run waited`}
-            >
-              {duration(ms)}
-            </span>
-          ))}
+        <ul className="timeline-body" aria-label="Who worked when" style={{ height: lanes.length * ROW + 8 }}>
+          <Marks scale={scale} room={room} />
           {shown.map((lane, index) => (
             <LaneRow
               key={lane.key}
@@ -70,11 +58,37 @@ export function Timeline(): ReactElement {
             />
           ))}
           {events.length > 0 && (
-            <i className="timeline-now" style={{ left: LABELS + scale.x(isAtEnd ? end : view.at, at) * room }} />
+            <li
+              aria-hidden="true"
+              className="timeline-now"
+              style={{ left: LABELS + scale.x(isAtEnd ? end : view.at, at) * room }}
+            />
           )}
-        </div>
+        </ul>
       </div>
     </section>
+  );
+}
+
+/** Lines of time, and stretches in which the run only waited. */
+function Marks({ scale, room }: { readonly scale: Scale; readonly room: number }): ReactElement {
+  return (
+    <>
+      {scale.ticks.map(({ x }) => (
+        <li key={x} aria-hidden="true" className="timeline-grid" style={{ left: LABELS + x * room }} />
+      ))}
+      {scale.folds.map(({ x, w, ms }) => (
+        <li
+          key={x}
+          aria-hidden="true"
+          className="timeline-fold"
+          style={{ left: LABELS + x * room, width: w * room }}
+          title={`${duration(ms)} in which the run waited`}
+        >
+          {duration(ms)}
+        </li>
+      ))}
+    </>
   );
 }
 
@@ -116,13 +130,16 @@ function LaneRow({ lane, y, scale, room, end, seq, go }: LaneProps): ReactElemen
   const { node, select } = useRun();
   const pieces = useMemo(() => piecesOf(lane.bars, scale, room, end), [lane, scale, room, end]);
   return (
-    <div
+    <li
       className={`lane ${node === lane.node ? 'is-selected' : ''}`}
       style={{ transform: `translateY(${y}px)`, height: ROW }}
+      aria-label={laneText(lane, end)}
     >
       <button
         type="button"
         className="lane-name ellipsis"
+        aria-hidden="true"
+        tabIndex={-1}
         style={{ width: LABELS - 8, paddingLeft: 14 + lane.depth * 12 }}
         onClick={() => select(node === lane.node ? undefined : lane.node)}
       >
@@ -135,21 +152,35 @@ function LaneRow({ lane, y, scale, room, end, seq, go }: LaneProps): ReactElemen
           <button
             key={key}
             type="button"
+            aria-hidden="true"
             tabIndex={-1}
-            className={`bar kind-${bar.kind} ${bar.failed ? 'is-bad' : ''} ${bar.endedAt === null ? 'is-open' : ''} ${bar.seq > seq ? 'is-future' : ''}`}
+            className={barClass(bar, seq)}
             style={{ left: LABELS + x, width: w }}
-            aria-label={barText(bar, end)}
             title={barText(bar, end)}
             onClick={() => go(bar.seq)}
           >
-            {w > 44 && bar.kind !== 'pause' && bar.kind !== 'node' && (
-              <span className="ellipsis">{bar.kind === 'question' ? 'asks' : harmless(bar.label)}</span>
-            )}
+            {w > 44 && <span className="ellipsis">{barName(bar)}</span>}
           </button>
         ),
       )}
-    </div>
+    </li>
   );
+}
+
+/** What the row shows, for those who do not see it. */
+function laneText({ node, bars }: Lane, end: number): string {
+  const told = bars.slice(0, TOLD_MAX).map((bar) => barText(bar, end));
+  return harmless(`${node}: ${told.join('; ')}${bars.length > TOLD_MAX ? ` and ${bars.length - TOLD_MAX} more` : ''}`);
+}
+const TOLD_MAX = 12;
+
+function barClass({ kind, failed, endedAt, seq: own }: Bar, seq: number): string {
+  return `bar kind-${kind} ${failed ? 'is-bad' : ''} ${endedAt === null ? 'is-open' : ''} ${own > seq ? 'is-future' : ''}`;
+}
+
+function barName({ kind, label }: Bar): string {
+  if (kind === 'pause' || kind === 'node') return '';
+  return kind === 'question' ? 'asks' : harmless(label);
 }
 
 function barText({ kind, label, startedAt, endedAt, failed }: Bar, end: number): string {
