@@ -42,8 +42,8 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
     ...['notations/flow', 'notations/workflow', 'notations/team', 'notations/staged', 'notations/loop'],
   ],
 
-  'engine/ports': ['kernel'],
-  'engine/journal': ['kernel', 'engine/ports'],
+  'engine/ports': ['kernel', 'wire'],
+  'engine/journal': ['kernel', 'wire', 'engine/ports'],
   'engine/memory': ['kernel', 'engine/ports', 'engine/journal'],
   'engine/limits': ['kernel', 'engine/ports', 'engine/journal'],
   'engine/report': ['kernel', 'wire', 'engine/ports', 'engine/journal'],

@@ -25,6 +25,8 @@ export interface ComposeOptions {
   readonly folder: Folder;
   readonly cookie: string;
   readonly isLocal: boolean;
+  /** Documents may be changed. */
+  readonly dev?: boolean | undefined;
   readonly oidc?: OidcOptions | undefined;
   readonly limits?: Partial<Limits> | undefined;
   readonly world?: Pick<CreateEngineOptions, 'models' | 'toolOptions'>;
@@ -40,12 +42,13 @@ export interface ComposedServer {
 }
 
 export function composeServer(options: ComposeOptions): ComposedServer {
-  const { db, folder, cookie, isLocal, oidc, world, onNotice, stopping } = options;
+  const { db, folder, cookie, isLocal, dev = false, oidc, world, onNotice, stopping } = options;
   const engines = new Engines(db, { ...world, onNotice }, (flow) => placesOf(folder, flow));
   const { store, main } = engines;
   const services: Services = {
     ...servicesOf({ store, folder, oidc, limits: options.limits }),
     ...{ isLocal, stopping, cookie, attachments: main.attachments },
+    write: dev && isLocal ? (served, text) => folder.write(served, text) : undefined,
     view: async (who, script) => viewOf(engines.of(script), who),
     viewOf: async (who, run) => {
       const view = viewOf(main, who);

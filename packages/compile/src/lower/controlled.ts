@@ -8,6 +8,7 @@ import { approversOfTool } from '../document/people.ts';
 import { strictExpr, withInputFields } from '../expressions/reads.ts';
 import { rewriteNames } from '../expressions/rewrite.ts';
 import type { Builder } from './builder-types.ts';
+import { REMARKS } from './guidance.ts';
 import { set, type Kit } from './kit.ts';
 import { outcomeOf } from './agent-turn/outcome.ts';
 import { CALL, OBSERVATIONS, type AgentTurn } from './agent-turn/turn.ts';
@@ -35,7 +36,12 @@ export function controlsOfCall(
         tools,
         toolDef: builder.toolDef,
         people: turn.people !== false,
-        sources: { user, observations: OBSERVATIONS, ...present({ prompt: input['prompt'], recalled, withheld }) },
+        sources: {
+          user,
+          people: REMARKS,
+          observations: OBSERVATIONS,
+          ...present({ prompt: input['prompt'], recalled, withheld }),
+        },
         raw: `${CALL}.raw`,
         observations: OBSERVATIONS,
         condition: conditionOf,

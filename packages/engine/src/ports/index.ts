@@ -103,6 +103,7 @@ export type {
   EventsOptions,
   FeedOptions,
   ForkOptions,
+  GivenRemark,
   NoticeKind,
   OpenedRun,
   Report,

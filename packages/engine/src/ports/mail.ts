@@ -21,9 +21,11 @@ export function readMail(store: string, run: RunId, fact: string, hashed: string
 
 function isMailFact(fact: unknown): fact is MailFact {
   if (fact === null || typeof fact !== 'object') return false;
-  const { type, by, why, id, answer, name, data, note } = fact as Fields;
+  const { type, by, why, id, answer, name, data, note, text, agent } = fact as Fields;
   if (type === 'cancel') return typeof by === 'string' && typeof why === 'string';
   if (type === 'signal') return typeof by === 'string' && typeof name === 'string' && data !== undefined;
+  if (type === 'guide')
+    return typeof by === 'string' && typeof text === 'string' && (agent === null || typeof agent === 'string');
   if (type === 'note') return isReviewNote(note);
   if (type !== 'answer' || typeof id !== 'string' || answer === null || typeof answer !== 'object') return false;
   const given = answer as Fields;

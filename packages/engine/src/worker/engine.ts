@@ -60,6 +60,10 @@ export function createRuntime(options: EngineOptions): Engine {
     },
     signal: async (run, name, { data = null, by = 'signal' } = {}) =>
       deliver(host, ownership, run, { type: 'signal', name, data: plainJson(data), by }),
+    guide: async (run, { text, agent = null, by }) => {
+      requireGuidance(text, agent, by);
+      await deliver(host, ownership, run, { type: 'guide', by, text, agent });
+    },
     cancel: (run, by, why = NO_REASON) => deliver(host, ownership, run, { type: 'cancel', by, why }),
     repin: async (run, by, modules) => {
       await host.ensureOpen();
@@ -103,6 +107,15 @@ function isPaged({ cursor, limit }: PageRequest): boolean {
 }
 
 type AllEventsOptions = EventsOptions & { readonly deltas?: boolean };
+
+/** A program in JavaScript can leave these out. */
+function requireGuidance(text: unknown, agent: unknown, by: unknown): void {
+  if (typeof by !== 'string' || by.trim() === '')
+    throw new SluiceError('bad-guidance', 'the remark does not name the person who makes it', 'Pass `by`.');
+  if (typeof text !== 'string' || text.trim() === '') throw new SluiceError('bad-guidance', 'the remark has no words');
+  if (agent !== null && typeof agent !== 'string')
+    throw new SluiceError('bad-guidance', '`agent` is the id of an agent');
+}
 
 /** Removes a proof that the caller gave: only the runtime may add one. The data is checked as the journal stores it. */
 function plainAnswer(given: GivenAnswer & Pick<Answer, 'proof' | 'unproven'>): GivenAnswer {

@@ -60,6 +60,7 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
   if (demands.length === 0 || (!exposed && quarantined.length === 0)) return { ok: true, exposed };
   const vouching = [
     sourceOf('the user', input.vouching),
+    ...sourceOfPeople(command.input),
     authorSource(flow, command.input),
     ...split.filter(({ own }) => own.length > 0).map(({ each, own }) => withoutEcho(each, own)),
   ];
@@ -112,6 +113,11 @@ function timesOfKnownDates<T extends Judged & { readonly path: string }>(found: 
   return found.map((each) =>
     TIME.test(String(each.value)) && parents.has(parentOf(each.path)) ? { ...each, origin: 'vouched' } : each,
   );
+}
+
+/** What people have said to the agents while the run went on. */
+export function sourceOfPeople({ people = null }: Input): readonly VouchingSource[] {
+  return isFilled(people) ? [sourceOf('a person', [people])] : [];
 }
 
 function authorSource(flow: Call['flow'], { tool, agent, fixed = null }: Input): VouchingSource {

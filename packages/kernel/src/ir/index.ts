@@ -86,6 +86,7 @@ export type {
   Consequence,
   Control,
   Controls,
+  Hears,
   DoNode,
   EffectKind,
   EndNode,

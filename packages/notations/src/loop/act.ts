@@ -1,11 +1,14 @@
 /** Phases 7 to 9: the eligible tools, the model's choice, and the calls, which every notation makes alike. */
 import type { Case, NodeId } from '@sluice-internal/kernel/ir';
 import {
+  REMARK,
   OBSERVATIONS,
   REPLIED,
   REPLY,
   TALK,
   addCalls,
+  append,
+  hearsAs,
   set,
   untrustedEntries,
   withheldEntries,
@@ -22,6 +25,7 @@ import {
   PLAN_PROBLEM,
   PROBLEM,
   RECALLED,
+  REMARKED,
   SINCE,
   STEP,
   TRIGGER,
@@ -63,6 +67,7 @@ export function addAction(l: Lowering): void {
     origin: 'action_selection',
     agent: loop.executor,
     enters: true,
+    hears: hearsAs(loop.executor, [append(TALK, REMARK), REMARKED]),
     input: { prompt: actionPrompt(loop), messages: actionMessages(loop) },
     writes: REPLIED,
     next: look,

@@ -2,7 +2,7 @@
 import type { AttachmentStore, EngineView } from '@sluice-internal/library';
 import type { Store } from '@sluice-internal/engine/ports';
 import type { Limits, Rates, Streams } from './limits.ts';
-import type { Flows } from './folder.ts';
+import type { Flows, Served } from './folder.ts';
 import type { Oidc } from '../auth/oidc.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { Tokens } from '../auth/tokens.ts';
@@ -32,6 +32,8 @@ export interface Services {
   readonly health: { fullAt: number };
   /** The page listens on this machine only, so files and scripts may be named. */
   readonly isLocal: boolean;
+  /** Replaces the text of a document. Absent unless this is `sluice dev`. */
+  readonly write?: ((served: Served, text: string) => Promise<void>) | undefined;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly cookie: string;

@@ -170,9 +170,15 @@ function lanesOf({ items, rows, chains }: LayoutGraph): readonly number[] {
   }
   const lanes: number[] = Array.from({ length: items.length }, () => -1);
   let count = 0;
+  let spine: number | null = null;
   for (const row of rows) {
     let rightmost = -1;
+    const onSpine = row.find((item) => (items[item] as Item).onSpine);
     for (const item of row) {
+      if (item === onSpine) {
+        lanes[item] = spine ??= count++;
+        continue;
+      }
       const before = above.get(item);
       const from = before === undefined ? -1 : (position.get(before) as number);
       if (before !== undefined && from > rightmost) {
