@@ -106,10 +106,11 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'studio/health': ['studio/shell', 'studio/ui'],
   'studio/inbox': ['studio/shell', 'studio/ui'],
   'studio/question': ['wire', 'client', 'studio/data', 'studio/ui'],
+  'studio/compare': ['wire', 'studio/data', 'studio/run', 'studio/runs', 'studio/shell', 'studio/ui'],
   'studio/run': ['wire', 'studio/data', 'studio/question', 'studio/shell', 'studio/ui'],
   'studio/runs': ['wire', 'studio/data', 'studio/shell', 'studio/ui'],
   studio: [
-    ...['studio/audit', 'studio/data', 'studio/flows', 'studio/health', 'studio/inbox'],
+    ...['studio/audit', 'studio/compare', 'studio/data', 'studio/flows', 'studio/health', 'studio/inbox'],
     ...['studio/run', 'studio/runs', 'studio/shell', 'studio/ui'],
   ],
   'server/auth': ['kernel', 'engine'],

@@ -40,6 +40,11 @@ const routes = [
     component: lazyRouteComponent(() => import('./run/run-page.tsx'), 'RunPage'),
   }),
   createRoute({
+    ...{ getParentRoute: () => root, path: '/runs/$run/compare/$other' },
+    validateSearch: (given) => searchOf(given, ['at', 'node']),
+    component: lazyRouteComponent(() => import('./compare/compare-page.tsx'), 'ComparePage'),
+  }),
+  createRoute({
     ...{ getParentRoute: () => root, path: '/inbox' },
     validateSearch: (given) => searchOf(given, ['q', 'show']),
     component: lazyRouteComponent(() => import('./inbox/inbox-page.tsx'), 'InboxPage'),
