@@ -21,7 +21,7 @@ export function QuestionPanel({ question, isGone }: PanelProps): ReactElement {
   const { run, flow, packet } = question;
   const [draft, setDraft] = useState<Draft>(() => startOfDraft(question));
   return (
-    <section className="question" aria-label="Question">
+    <section className="inbox-question" aria-label="Question">
       <div className="question-body">
         <p className="question-place">
           <Link to="/flows/$flow" params={{ flow }}>

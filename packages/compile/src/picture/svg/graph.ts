@@ -48,9 +48,22 @@ export interface LayoutGraph {
   /** Item numbers by row, in the order in which they are drawn. */
   readonly rows: number[][];
   readonly chains: readonly Chain[];
+  /** The least room between two rows. */
+  readonly rowGap: number;
 }
 
-export function layoutGraph(picture: Picture, direction: Direction = 'down'): LayoutGraph {
+/** How the nodes are drawn. */
+export interface Drawing {
+  readonly sized: (node: PictureNode) => Box;
+  readonly rowGap: number;
+}
+const FIGURES: Drawing = { sized: boxOf, rowGap: 13 };
+
+export function layoutGraph(
+  picture: Picture,
+  direction: Direction = 'down',
+  { sized, rowGap }: Drawing = FIGURES,
+): LayoutGraph {
   const index = new Map(picture.nodes.map(({ id }, position) => [id, position]));
   const edges = picture.edges.filter(({ from, to }) => index.has(from) && index.has(to));
   const ends = edges.map(({ from, to }) => [index.get(from) as number, index.get(to) as number] as const);
@@ -58,7 +71,7 @@ export function layoutGraph(picture: Picture, direction: Direction = 'down'): La
   const bounds = boundsByEdge(picture, edges);
   const { sides, runsDown } = spineOf(picture.nodes, edges, ends);
   const items: Item[] = picture.nodes.map((node, position) => {
-    const box = boxOf(node);
+    const box = sized(node);
     const loops = edges.filter(({ from, to }) => from === node.id && to === node.id);
     const { across, along } = extentOf(box, direction);
     const rooms = loops.map((edge) => labelRoom(edge, bounds.get(edge) ?? null, direction));
@@ -96,7 +109,7 @@ export function layoutGraph(picture: Picture, direction: Direction = 'down'): La
   });
   const rows: number[][] = [];
   for (const [position, { row }] of items.entries()) (rows[row] ??= []).push(position);
-  return { direction, items, rows: Array.from(rows, (row) => row ?? []), chains };
+  return { direction, items, rows: Array.from(rows, (row) => row ?? []), chains, rowGap };
 }
 
 /** In a large picture, the longest edges go around it, because their waypoints would take too much room. */
