@@ -158,7 +158,7 @@ export const ERROR_CODES = [
   'missing-prerequisite',
 ] as const;
 
-type ErrorCode = (typeof ERROR_CODES)[number];
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export function isErrorCode(code: string): code is ErrorCode {
   return ERROR_CODES.some((each) => each === code);

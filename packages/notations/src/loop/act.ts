@@ -11,6 +11,7 @@ import {
   hearsAs,
   set,
   untrustedEntries,
+  allEntries,
   withheldEntries,
 } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
@@ -103,8 +104,13 @@ export function addInvocation(l: Lowering): NodeId {
       hint: 'act',
       origin: 'tool_invocation',
       authored: loop.executor,
-      people: loop.escalation.people,
-      ...(loop.memory === null ? {} : { recalled: untrustedEntries(RECALLED), withheld: withheldEntries(RECALLED) }),
+      ...(loop.memory === null
+        ? {}
+        : {
+            recalled: untrustedEntries(RECALLED),
+            withheld: withheldEntries(RECALLED),
+            remembered: allEntries(RECALLED),
+          }),
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,

@@ -95,7 +95,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     enters: enters === undefined ? undefined : `${l.prefix}${enters}`,
     begin,
     at,
-    ...(turn.input === undefined && !who.isFresh ? { hears: hearsAs(who.name, [remarkTo(who.name)]) } : {}),
+    ...hearsOf(turn, who),
     charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
     opening: [...numbered(who.name, counts, entry), ...opening],
     input: turn.input ?? sharedInput(l, who),
@@ -113,6 +113,10 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     fail: turn.fail ?? over,
     refused: over,
   });
+}
+
+function hearsOf({ input }: TeamTurn, { name, isFresh }: Member): Pick<AgentTurn, 'hears'> {
+  return input === undefined && !isFresh ? { hears: hearsAs(name, [remarkTo(name)]) } : {};
 }
 
 /** A remark of a person, as a message before the turn. */
