@@ -134,6 +134,8 @@ export const ERROR_CODES = [
   'token-not-found',
   'bad-issuer',
   'bad-request',
+  'flow-changed',
+  'stale-source',
   'unauthenticated',
   'cross-site',
   'wrong-host',

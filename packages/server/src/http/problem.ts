@@ -53,6 +53,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'thread-busy': 409,
   'token-exists': 409,
   'stale-payload': 412,
+  'stale-source': 412,
   'body-too-large': 413,
   'value-too-large': 413,
   'unsupported-media-type': 415,
