@@ -68,7 +68,9 @@ export async function runCommand(cli: Cli, file: string, options: Options<'run'>
       ...present({ seed, deadline, thread: options.thread }),
     });
     cli.hint(`run ${run} of ${oneLine(flow.id)} (${file})`);
-    return options.web === true ? followOnPage(cli, session, run, { file, people: flow.people }) : followToResult(cli, session, run);
+    return options.web === true
+      ? followOnPage(cli, session, run, { file, people: flow.people })
+      : followToResult(cli, session, run);
   });
 }
 

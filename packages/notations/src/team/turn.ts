@@ -100,7 +100,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     begin,
     at,
     ...hearsOf(turn, who),
-    charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
+    charges: chargesOf(l, turn),
     opening: [...numbered(who.name, counts, entry), ...(isHeld ? [set(SPEAKER, quote(hint))] : []), ...opening],
     input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
@@ -119,6 +119,10 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   });
   if (isHeld) l.turns.push({ place: hint, agent: who.name, begin: first });
   return first;
+}
+
+function chargesOf({ meter }: Lowering, { counts = true, charges = [] }: TeamTurn): NonNullable<TeamTurn['charges']> {
+  return counts && meter !== null ? [meter, ...charges] : charges;
 }
 
 function hearsOf({ input }: TeamTurn, { name, isFresh }: Member): Pick<AgentTurn, 'hears'> {

@@ -194,7 +194,7 @@ export class Folder implements Flows {
 
   async #read(folder: string, path: string, isStart: boolean): Promise<Served | null> {
     if (this.#options.only !== undefined && path !== resolve(this.#options.only)) return null;
-    const before = [...this.#served.values()].find((each) => each.path === path);
+    const before = this.#servedAt(path);
     // Node keeps a module that it has loaded.
     if (MODULE.test(path) && !isStart) {
       if (before !== undefined) this.#notice(path, `\`${path}\` may have changed: restart the server to use it`);
@@ -207,14 +207,12 @@ export class Folder implements Flows {
       this.#notice(path, `\`${path}\` cannot be read: ${reasonOf(error)}`);
       return before ?? null;
     }
-    const { result } = compiled;
-    // A file without a notation is something else, such as a script.
-    if (result.notation === null) return null;
-    const id = result.flow?.id ?? basename(path).replace(/(\.flow|\.loop|\.team|\.staged|\.workflow)?\.[a-z]+$/, '');
-    const version = result.flow?.hash ?? `broken:${result.diagnostics.map(({ message }) => message).join('\n')}`;
-    const versions = before?.id === id ? before.versions : [];
     const file = relative(folder, path).split(sep).join('/');
-    return { id, file, path, compiled, versions: versions.at(-1) === version ? versions : [...versions, version] };
+    return servedAs({ file, path, compiled }, before);
+  }
+
+  #servedAt(path: string): Served | undefined {
+    return [...this.#served.values()].find((each) => each.path === path);
   }
 
   /** Each problem of a file is said once. */
@@ -223,6 +221,16 @@ export class Folder implements Flows {
     this.#problems.set(path, message);
     this.#options.onNotice(message);
   }
+}
+
+/** Null if the file has no notation: it is something else, such as a script. */
+function servedAs(read: Pick<Served, 'file' | 'path' | 'compiled'>, before: Served | undefined): Served | null {
+  const { notation, flow, diagnostics } = read.compiled.result;
+  if (notation === null) return null;
+  const id = flow?.id ?? basename(read.path).replace(/(\.flow|\.loop|\.team|\.staged|\.workflow)?\.[a-z]+$/, '');
+  const version = flow?.hash ?? `broken:${diagnostics.map(({ message }) => message).join('\n')}`;
+  const versions = before?.id === id ? before.versions : [];
+  return { ...read, id, versions: versions.at(-1) === version ? versions : [...versions, version] };
 }
 
 /** The files that may hold a document. Hidden folders and packages are left out, and links are not followed. */
