@@ -59,13 +59,6 @@ function evidenced(choice: string): readonly Correction[] {
       quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
     ),
     say(
-      'hallucination',
-      `${claims()} && !${wrote(false)}`,
-      quote(
-        'HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.',
-      ),
-    ),
-    say(
       'persistent_build_failure',
       `${BROKEN} >= 2`,
       quote('PERSISTENT BUILD FAILURE ('),
@@ -102,10 +95,6 @@ function failing(): Expr {
 
 function ran(pattern: string): Expr {
   return inTurn(`o.tool == "shell_run" && re(text(o.args.command), "${pattern}")`);
-}
-
-function claims(): Expr {
-  return `re(${MESSAGE}, "(?i)\\\\b(implemented|added|modified|updated|created|wrote|inserted|patched|fixed)\\\\b")`;
 }
 
 function written(): Expr {
