@@ -101,7 +101,9 @@ describe('an equal call', () => {
     const calls = [1, 2].map((note) => ({ to: 'ann', amount: 5, note }));
     expect(requested(reply(calls, [once], { amount: 'args.amount', payee: 'args.to' }))).toHaveLength(1);
     expect(requested(reply(calls, [once], { amount: 'args.amount' }))).toHaveLength(2);
-    expect(requested(reply(calls, [once], { effect: 'communication', amount: 'args.amount', payee: 'args.to' }))).toHaveLength(2);
+    expect(
+      requested(reply(calls, [once], { effect: 'communication', amount: 'args.amount', payee: 'args.to' })),
+    ).toHaveLength(2);
   });
 
   test.each<[Partial<ToolDef>, number]>([

@@ -27,7 +27,10 @@ export const egressControl: ControlFile = {
 function traced(call: ProposedCall, boundary: Boundary, control: Traced): Control | null {
   const { tool, def, agent } = call;
   if (tracedBy(call, boundary) !== control) return null;
-  const input = agent === null ? call.traced : { agent: quote(agent.name), ...agent.sources, ...(call.unasked ? { unasked: 'true' } : {}) };
+  const input =
+    agent === null
+      ? call.traced
+      : { agent: quote(agent.name), ...agent.sources, ...(call.unasked ? { unasked: 'true' } : {}) };
   if (input === undefined) return null;
   const denies = boundary.untrusted === 'deny';
   const onRefuse = agent === null || !denies ? 'fail' : consequenceOf(boundary, 'denied', def?.effect ?? 'write');

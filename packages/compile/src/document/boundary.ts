@@ -105,7 +105,8 @@ function consequences(levels: Levels, mode: GateMode): Pick<BoundaryDef, 'escala
 }
 
 /** The author's rules come before the profile's. */
-export function escalationOf({ profile, escalation: { people: _, ...own } = {} }: Boundary): Escalation {
+export function escalationOf({ profile, escalation = {} }: Boundary): Escalation {
+  const { people: _, ...own } = escalation;
   return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(own) };
 }
 

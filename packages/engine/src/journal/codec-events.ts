@@ -111,8 +111,7 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     until ??
     signal ??
     ends ??
-    mark ??
-    verifies ??
+    deedIn(event) ??
     control;
   if (some === undefined) return null;
   return {
@@ -133,6 +132,10 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     control,
     again,
   };
+}
+
+function deedIn({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): string | undefined {
+  return mark ?? verifies;
 }
 
 /** The tag determines the types of the fields. Only `encodeEvent` writes them. */

@@ -309,7 +309,12 @@ test('a step that is retried does not repeat what failed closed', async () => {
 
 test('granted tools keep what was written about them', () => {
   const tool = (effect: 'read' | 'write', asked: object = {}) => ({ def: { effect } as never, cost: 0, ...asked });
-  const granted = boundaryOf([undefined], { a: tool('write'), b: tool('write', { approval: 'always' }) }, 'granted', () => 'v');
+  const granted = boundaryOf(
+    [undefined],
+    { a: tool('write'), b: tool('write', { approval: 'always' }) },
+    'granted',
+    () => 'v',
+  );
   const approveEffects = ['financial', 'communication', 'infrastructure'];
   expect(granted).toMatchObject({ tools: { allow: ['a'], approve: ['b'] }, untrusted: 'ask', approveEffects });
 });

@@ -41,14 +41,17 @@ function script(...calls: { name: string; args: unknown }[]) {
 const pay = (amount: unknown) => ({ name: 'pay.pay', args: { amount } });
 
 describe('each stage is an event', () => {
-  test.each(['pay.pay', 'infra.restart', 'notes.add'])('%s is called without anybody being asked if the boundary allows it', async (name) => {
-    const { events, report, dispatched } = await play(doc(), script({ name, args: { amount: 3 } }));
-    expect(report.code).toBe('SUCCESS');
-    expect(dispatched).toEqual([name]);
-    const judged = events.flatMap((event) => (event.type === 'call.judged' ? event.controls : []));
-    expect(judged.map(([control]) => control)).toEqual(expect.arrayContaining(['arguments', 'budget']));
-    expect(judged.filter(([, verdict]) => verdict !== 'pass')).toEqual([]);
-  });
+  test.each(['pay.pay', 'infra.restart', 'notes.add'])(
+    '%s is called without anybody being asked if the boundary allows it',
+    async (name) => {
+      const { events, report, dispatched } = await play(doc(), script({ name, args: { amount: 3 } }));
+      expect(report.code).toBe('SUCCESS');
+      expect(dispatched).toEqual([name]);
+      const judged = events.flatMap((event) => (event.type === 'call.judged' ? event.controls : []));
+      expect(judged.map(([control]) => control)).toEqual(expect.arrayContaining(['arguments', 'budget']));
+      expect(judged.filter(([, verdict]) => verdict !== 'pass')).toEqual([]);
+    },
+  );
 
   test('the boundary that it was called under is part of the flow', async () => {
     const { flow } = await play(doc({ boundary: {} }), script(pay(3)));

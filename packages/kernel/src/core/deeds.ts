@@ -15,8 +15,7 @@ import { isAbsent } from './unclear.ts';
 export function markOf({ flow, pure }: Program, tool: string, args: Json): string | undefined {
   const def = Object.hasOwn(flow.tools, tool) ? flow.tools[tool] : undefined;
   if (def === undefined || !asksAboutRepeats(def)) return undefined;
-  const { amount, payee } =
-    def.effect === 'financial' ? statedOf(def, args) : ({ amount: null, payee: null } as const);
+  const { amount, payee } = def.effect === 'financial' ? statedOf(def, args) : ({ amount: null, payee: null } as const);
   const compared: Json = amount === null || payee === null ? { tool, args } : { tool, amount, payee };
   return digest(compared, pure.hash);
 }

@@ -6,7 +6,12 @@ import type { Bounds } from '@sluice-internal/compile/prove';
 import type { Path, Range, Report } from '@sluice-internal/compile/source';
 import type { Budgets, ReadDocument } from '@sluice-internal/compile/document';
 
-export function warnAboutBudgets({ flow, verified }: Bounds, body: FlowBody, document: ReadDocument, report: Report): void {
+export function warnAboutBudgets(
+  { flow, verified }: Bounds,
+  body: FlowBody,
+  document: ReadDocument,
+  report: Report,
+): void {
   const limitOf = (meter: string, dimension: Dimension): number | null => {
     const max = body.meters[meter]?.max ?? null;
     return max === null ? null : shownAmount(dimension, max);
@@ -50,7 +55,11 @@ interface Short {
   readonly verified?: boolean;
 }
 
-function warn({ sections }: ReadDocument, report: Report, { field, what, at, limit, needs, verified = false }: Short): void {
+function warn(
+  { sections }: ReadDocument,
+  report: Report,
+  { field, what, at, limit, needs, verified = false }: Short,
+): void {
   const replies = field === 'output_tokens' || field === 'cost_usd';
   const shorter = replies
     ? ', or give the agents a smaller `max_output_tokens`: a call reserves its longest reply'

@@ -5,7 +5,16 @@
 import type { Expr, ForkNode, NodeId, Write } from '@sluice-internal/kernel/ir';
 import { givenApprovers } from '@sluice-internal/compile/document';
 import { quote } from '@sluice-internal/compile/expressions';
-import { OBSERVATIONS, REPLY, VERDICT, addTurn, errorOf, isObjectSchema, modelRetry, set } from '@sluice-internal/compile/lower';
+import {
+  OBSERVATIONS,
+  REPLY,
+  VERDICT,
+  addTurn,
+  errorOf,
+  isObjectSchema,
+  modelRetry,
+  set,
+} from '@sluice-internal/compile/lower';
 import type { AgentTurn, Step } from '@sluice-internal/compile/lower';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { addGuards, addPass, addPolicy, addRequired, addSchema, type Gate } from './gates.ts';
