@@ -342,6 +342,8 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
       question: optional(question),
       ends: optional(instant),
       undo: optional(undo),
+      mark: optional(text),
+      verifies: optional(key),
       control: optional(fc.nat()),
     })
     .map((event) => ({ ...event, thread: event.key.slice(0, event.key.indexOf('#')) })),

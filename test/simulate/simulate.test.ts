@@ -6,7 +6,7 @@ import type { FaultCounts } from '../../packages/testing/src/simulate-types.ts';
 import { randomRun } from './random-run.ts';
 
 const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 30));
-const runs = Number(process.env['SLUICE_RUNS'] ?? 150);
+const runs = Number(process.env['SLUICE_RUNS'] ?? 500);
 
 /** Every call of the flow is a place where remarks of people are heard. */
 function withHearers(flow: CompiledFlow): CompiledFlow {
@@ -46,7 +46,7 @@ test(
 );
 
 test(
-  `L1, L2, L4, L5, L6, L7, L11, L14: whatever happens, a run ends once and in order, seeds from ${first}`,
+  `L1, L2, L4, L5, L6, L7, L11, L15: whatever happens, a run ends once and in order, seeds from ${first}`,
   { timeout: 30_000 + runs * 100 },
   async () => {
     console.log(`simulate: seeds ${first} to ${first + runs - 1}, any faults`);

@@ -77,10 +77,6 @@ function optional(value: unknown): string {
   return value === undefined ? '' : `,${JSON.stringify(value)}`;
 }
 
-function isMarked({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): boolean {
-  return mark !== undefined || verifies !== undefined;
-}
-
 /** The optional fields of a request; null if it has none. */
 export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
   const {
@@ -115,8 +111,9 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     until ??
     signal ??
     ends ??
+    deedIn(event) ??
     control;
-  if (some === undefined && !isMarked(event)) return null;
+  if (some === undefined) return null;
   return {
     holds,
     watched,
@@ -135,6 +132,10 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     control,
     again,
   };
+}
+
+function deedIn({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): string | undefined {
+  return mark ?? verifies;
 }
 
 /** The tag determines the types of the fields. Only `encodeEvent` writes them. */

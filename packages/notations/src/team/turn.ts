@@ -91,7 +91,6 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
   // A session that ends here returns the message before.
   const over = l.builder.failedEnd(OUTPUT);
-  const isHeld = l.team.verifier !== null && turn.branch !== true;
   const first = addTurn(l.builder, {
     agent: who.name,
     hint,
@@ -101,7 +100,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     at,
     ...hearsOf(turn, who),
     charges: chargesOf(l, turn),
-    opening: [...numbered(who.name, counts, entry), ...(isHeld ? [set(SPEAKER, quote(hint))] : []), ...opening],
+    opening: [...numbered(who.name, counts, entry), ...spokenAt(l, turn), ...opening],
     input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
     ...closingOf(l, turn, who),
@@ -117,8 +116,17 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     fail: turn.fail ?? over,
     refused: over,
   });
-  if (isHeld) l.turns.push({ place: hint, agent: who.name, begin: first });
+  if (isJudged(l, turn)) l.turns.push({ place: hint, agent: who.name, begin: first });
   return first;
+}
+
+/** The verdict on the end goes back to the turn that wrote the last message. A branch cannot be entered again. */
+function isJudged({ team }: Lowering, { branch }: TeamTurn): boolean {
+  return team.verifier !== null && branch !== true;
+}
+
+function spokenAt(l: Lowering, turn: TeamTurn): readonly Write[] {
+  return isJudged(l, turn) ? [set(SPEAKER, quote(turn.hint))] : [];
 }
 
 function chargesOf({ meter }: Lowering, { counts = true, charges = [] }: TeamTurn): NonNullable<TeamTurn['charges']> {
