@@ -16,6 +16,7 @@ const NEEDS: readonly Need[] = [
   { command: 'unshare', debian: ['util-linux'] },
   { command: 'script', debian: ['bsdutils'] },
   { command: 'bwrap', debian: ['bubblewrap'] },
+  { command: 'chromium', debian: ['chromium'] },
   { command: 'cc', debian: ['gcc', 'libc6-dev'] },
   { command: 'curl', debian: ['curl'] },
 ];

@@ -115,6 +115,7 @@ export const ERROR_CODES = [
   'approval-not-found',
   'approval-closed',
   'bad-answer',
+  'bad-guidance',
   'not-a-choice',
   'stale-payload',
   'self-approval',

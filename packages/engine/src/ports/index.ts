@@ -104,6 +104,7 @@ export type {
   EventsOptions,
   FeedOptions,
   ForkOptions,
+  GivenRemark,
   NoticeKind,
   OpenedRun,
   Report,

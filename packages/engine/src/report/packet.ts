@@ -413,9 +413,8 @@ function ruleOf(asking: Asking, { question, data, node }: Asked, stated: readonl
 function ruleOfCall({ program: { flow } }: Asking, { about, askedBy }: Question): string {
   if (!Object.hasOwn(flow.agents, askedBy)) return `approval of ${about}`;
   const boundary = Object.hasOwn(flow.boundaries ?? {}, askedBy) ? flow.boundaries?.[askedBy] : undefined;
-  const { effect = 'write' } = flow.tools[about] ?? {};
   if (boundary?.tools.approve.includes(about) !== true) return 'sources of the arguments';
-  return boundary.approveEffects.includes(effect) ? `${effect} calls of agents` : `boundary or approval of ${about}`;
+  return boundary.rules[about] ?? `approval of ${about}`;
 }
 
 const LATEST_MAX = 10;

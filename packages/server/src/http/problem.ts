@@ -63,6 +63,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'bad-budget': 422,
   'bad-definition': 422,
   'bad-fork': 422,
+  'bad-guidance': 422,
   'bad-input': 422,
   'bad-migration': 422,
   'bad-quota': 422,

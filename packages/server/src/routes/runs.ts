@@ -349,6 +349,8 @@ const Fork = z
   .strict()
   .openapi('Fork');
 
+const Guidance = z.object({ text: z.string().min(1), agent: z.string().optional() }).strict();
+
 const acting = { access: 'operator', params: RunId } as const;
 const errors = ['run-not-found', 'run-ended', 'scripted-run', 'lease-lost'];
 
@@ -411,6 +413,22 @@ function sendingRoutes(app: App, services: Services): void {
     async ({ params: { run, name }, body, who }) => {
       const by = who.person ?? who.name;
       await (await services.viewOf(who, run)).signal(run, name, { data: body.data ?? null, by });
+      return json({ run }, 202);
+    },
+  );
+  addRoute(
+    app,
+    services,
+    {
+      ...{
+        method: 'post',
+        path: '/v1/runs/{run}/guidance',
+        summary: 'Says something to the agents of a run, or to one of them.',
+      },
+      ...{ ...acting, body: Guidance, answers: { 202: Taken }, errors: [...errors, 'bad-guidance'] },
+    },
+    async ({ params: { run }, body: { text, agent }, who }) => {
+      await (await services.viewOf(who, run)).guide(run, { text, agent, by: who.person ?? who.name });
       return json({ run }, 202);
     },
   );
