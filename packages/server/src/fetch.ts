@@ -115,7 +115,7 @@ function definedFlows({ flows = [], models, toolOptions }: CreateEngineOptions):
     return { id, file: id, path: root, compiled, versions: [result.flow?.hash ?? ''], isDefinition: true };
   });
   return {
-    ...{ list, root, model },
+    ...{ list, root, folders: [], model },
     get: (id, hash) => list.find((each) => each.id === id && (hash === undefined || each.versions.includes(hash))),
     script: () => undefined,
     onChange: () => () => undefined,

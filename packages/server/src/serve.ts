@@ -72,7 +72,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const actual = (listener.address() as AddressInfo).port;
   try {
     const composed = composeServer({
-      ...{ db, folder, oidc, isLocal, dev: options.dev, onNotice, limits: options.limits, stopping: stop.signal },
+      ...{ db, folder, oidc, dev: options.dev, onNotice, limits: options.limits, stopping: stop.signal },
+      // Behind a proxy the callers are elsewhere.
+      isLocal: isLocal && options.trustProxy !== true,
       cookie: `sluice_${actual}`,
     });
     return await opened({ options, listener, composed, stop, place: { host, port: actual, isLocal } });

@@ -140,10 +140,11 @@ export async function readBytes(request: Request, max: number): Promise<Uint8Arr
   return whole;
 }
 
-/** Stops counting one level below the limit. */
+/** Stops counting one level below the limit. A `__proto__` would be lost on the way, and what a caller sends is not lost. */
 function depthOf(value: unknown, limit: number): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (limit < 0) return 1;
+  if (Object.hasOwn(value, '__proto__')) throw new Refusal('bad-request', 'the body has a key `__proto__`');
   let deepest = 0;
   for (const each of Object.values(value)) deepest = Math.max(deepest, depthOf(each, limit - 1));
   return deepest + 1;

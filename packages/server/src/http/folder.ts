@@ -39,6 +39,8 @@ export interface Flows {
   script(name: string): string | undefined;
   /** Where a text that is no file of a folder is compiled. */
   readonly root: string;
+  /** The folders in which other files are found for such a text. */
+  readonly folders: readonly string[];
   readonly model: string | undefined;
   onChange(listener: (ids: readonly string[]) => void): () => void;
   /** The people whose `login` this is. */
@@ -109,6 +111,10 @@ export class Folder implements Flows {
   /** The first folder: a text that is no file of a folder is compiled as if it lay there. */
   get root(): string {
     return this.#options.folders[0] ?? '.';
+  }
+
+  get folders(): readonly string[] {
+    return this.#options.folders;
   }
 
   get model(): string | undefined {

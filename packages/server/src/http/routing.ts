@@ -108,7 +108,10 @@ export function addRoute<
       context,
       address,
     };
-    return handle(asked as Asked<Given<P>, Given<Q>, Given<B>>);
+    const answer = await handle(asked as Asked<Given<P>, Given<Q>, Given<B>>);
+    // The answer to HEAD has no body. A stream that nobody reads would never end.
+    if (request.method === 'HEAD') await answer.body?.cancel();
+    return answer;
   });
 }
 

@@ -65,7 +65,8 @@ export async function startRun(services: Services, who: Who, served: Served, giv
 
 /** Keys of tenants, flows and callers cannot meet: the id is a hash of all of them. */
 function runOf({ tenant }: Who, flow: string, key: string): string {
-  if (key.length > 255) throw new Refusal('bad-request', 'the `Idempotency-Key` has more than 255 characters');
+  if (key.length > 255 || key.trim() === '')
+    throw new Refusal('bad-request', 'the `Idempotency-Key` is empty or has more than 255 characters');
   return `r_${hash('sha256', JSON.stringify([tenant, flow, key]), 'hex').slice(0, 24)}`;
 }
 

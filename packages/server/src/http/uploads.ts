@@ -15,7 +15,7 @@ export const UPLOAD_ID = /^sha256-[0-9a-f]{64}$/;
 const KEY = 'server.uploads';
 const DAY_MS = 86_400_000;
 /** Of one tenant within two days. */
-const UPLOADS_MAX = 1000;
+const UPLOADS_MAX = 200;
 
 type Reference = Awaited<ReturnType<typeof readAttachment>>['ref'];
 

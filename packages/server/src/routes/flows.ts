@@ -223,7 +223,8 @@ function detailsOf(served: Served): object {
 async function checked({ folder }: Services, given: string, text: string): Promise<object> {
   const known = folder.list.find(({ file, id }) => file === given || id === given);
   const file = known?.path ?? join(folder.root, 'document.yaml');
-  const result = compileAs(file, text, folder.model);
+  // Whoever sends a text may read flows, and not this machine.
+  const result = compileAs(file, text, folder.model, undefined, folder.folders);
   const compiled = { file, text, result };
   const missing = [...(await prerequisiteDiagnostics(compiled, 'warning')), ...modelDiagnostics(compiled)];
   // The place of the file on this machine is nobody's business.

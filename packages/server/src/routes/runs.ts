@@ -5,7 +5,7 @@ import { RUN_STATES } from '@sluice-internal/kernel/ir';
 import type { RunEvent } from '@sluice-internal/library';
 import { auditOf, callAt, differences, exportOf, replayOf } from '../http/inspect.ts';
 import { redactedEvent, redactedReport } from '../http/content.ts';
-import { demandStream, runStream } from '../http/streams.ts';
+import { runStream } from '../http/streams.ts';
 import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
 import {
   Audited,
@@ -201,12 +201,10 @@ function eventRoutes(app: App, services: Services): void {
       const after = context.req.header('last-event-id') ?? query.after;
       if (context.req.header('accept')?.includes('text/event-stream') === true) {
         const signal = context.req.raw.signal;
-        const end = demandStream(services, who);
         return runStream(services, {
           who,
           handle,
           signal,
-          end,
           after,
           isWanted,
           shown,
@@ -448,7 +446,7 @@ function sendingRoutes(app: App, services: Services): void {
     },
     async ({ params: { run }, body, who }) => {
       const view = await services.viewOf(who, run);
-      const { id } = await view.fork(run, body);
+      const { id } = await view.fork(run, { ...body, by: who.person ?? who.name });
       return json({ run: id }, 201, { location: `/v1/runs/${encodeURIComponent(id)}` });
     },
   );
