@@ -39,6 +39,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'already-answered': 409,
   'chain-broken': 409,
   'code-changed': 409,
+  'flow-changed': 409,
   'lease-lost': 409,
   'mcp-changed': 409,
   'replay-differs': 409,
