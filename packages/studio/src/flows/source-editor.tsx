@@ -13,6 +13,40 @@ import { useEffect, useRef, type ReactElement } from 'react';
 import { completionsAt } from './complete.ts';
 import { schemaQuery, type Diagnostic } from './flow-data.ts';
 
+const LOOK = EditorView.theme({
+  '&': { height: '100%', outline: 'none', color: 'var(--text)', backgroundColor: 'var(--panel)' },
+  '.cm-scroller': { fontFamily: "'JetBrains Mono', ui-monospace, monospace", fontSize: '12px', lineHeight: '18px' },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-gutters': {
+    borderRight: '1px solid var(--line)',
+    backgroundColor: 'var(--bg)',
+    color: 'var(--text-3)',
+  },
+  '.cm-activeLine, .cm-activeLineGutter': {
+    backgroundColor: 'color-mix(in srgb, var(--accent) 7%, transparent)',
+  },
+  '.cm-activeLineGutter': { color: 'var(--text-2)' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
+    background: 'color-mix(in srgb, var(--accent) 22%, transparent)',
+  },
+  '.cm-tooltip, .cm-panels': {
+    border: '1px solid var(--line)',
+    borderRadius: '6px',
+    backgroundColor: 'var(--panel)',
+    color: 'var(--text)',
+    boxShadow: 'var(--shadow-high)',
+  },
+  '.cm-tooltip-autocomplete > ul > li[aria-selected]': { background: 'var(--accent)', color: 'var(--on-accent)' },
+  // The marks of the library are images inside its styles, which the policy of the page does not load.
+  '.cm-lint-marker': { width: '8px', height: '8px', margin: '5px 2px', borderRadius: '50%' },
+  '.cm-lint-marker.cm-lint-marker-error': { content: '""', backgroundColor: 'var(--failed)' },
+  '.cm-lint-marker.cm-lint-marker-warning': { content: '""', backgroundColor: 'var(--waiting)' },
+  '.cm-lintRange.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--failed) 1px' },
+  '.cm-lintRange.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--waiting) 1px' },
+  '.cm-diagnostic': { maxWidth: '60ch', fontFamily: "'Inter', sans-serif", fontSize: '13px' },
+});
+
 interface EditorProps {
   readonly text: string;
   readonly diagnostics: readonly Diagnostic[];
@@ -39,7 +73,9 @@ export function SourceEditor({ text, diagnostics, onChange }: EditorProps): Reac
   });
   useEffect(() => {
     if (place.current === null) return undefined;
-    const editor = new EditorView({ parent: place.current, state: stateOf(text, change, schema) });
+    // In a shadow root the styles of the editor are style sheets of the page: the policy allows no others.
+    const root = place.current.shadowRoot ?? place.current.attachShadow({ mode: 'open' });
+    const editor = new EditorView({ parent: root, root, state: stateOf(text, change, schema) });
     view.current = editor;
     return () => editor.destroy();
     // The editor owns its text after that.
@@ -68,6 +104,7 @@ function stateOf(text: string, change: Box<(text: string) => void>, schema: Box<
       basicSetup,
       yaml(),
       lintGutter(),
+      LOOK,
       syntaxHighlighting(COLOURS),
       autocompletion({
         override: [
