@@ -115,7 +115,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   ],
   'server/auth': ['kernel', 'engine'],
   'server/http': ['kernel', 'compile', 'engine', 'tools', 'library', 'server/auth'],
-  'server/routes': ['kernel', 'compile', 'platform', 'library', 'server/auth', 'server/http'],
+  'server/routes': ['kernel', 'compile', 'notations', 'platform', 'library', 'server/auth', 'server/http'],
   server: ['kernel', 'engine', 'platform', 'library', 'server/auth', 'server/http', 'server/routes'],
 
   'cli/table': ['kernel', 'engine', 'library'],

@@ -117,6 +117,7 @@ function definedFlows({ flows = [], models, toolOptions }: CreateEngineOptions):
   return {
     ...{ list, root, folders: [], model },
     get: (id, hash) => list.find((each) => each.id === id && (hash === undefined || each.versions.includes(hash))),
+    scripts: [],
     script: () => undefined,
     onChange: () => () => undefined,
     peopleOf: () => [],

@@ -35,6 +35,8 @@ export interface Flows {
   readonly list: readonly Served[];
   /** The version with this hash, or the latest. */
   get(id: string, hash?: string): Served | undefined;
+  /** The names of the scripts. */
+  readonly scripts: readonly string[];
   /** The path of a script by its name. */
   script(name: string): string | undefined;
   /** Where a text that is no file of a folder is compiled. */
@@ -127,6 +129,13 @@ export class Folder implements Flows {
     return this.#options.folders
       .flatMap((folder) => filesIn(folder))
       .find((file) => basename(file) === `${name}.script.yaml` || basename(file) === `${name}.script.json`);
+  }
+
+  get scripts(): readonly string[] {
+    const named = this.#options.folders
+      .flatMap((folder) => filesIn(folder))
+      .flatMap((file) => /([^/\\]+)\.script\.(?:yaml|json)$/.exec(file)?.[1] ?? []);
+    return [...new Set(named)].toSorted();
   }
 
   onChange(listener: (ids: readonly string[]) => void): () => void {

@@ -40,6 +40,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'already-answered': 409,
   'chain-broken': 409,
   'code-changed': 409,
+  'flow-changed': 409,
   'lease-lost': 409,
   'mcp-changed': 409,
   'replay-differs': 409,
@@ -96,7 +97,6 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'journal-replaced': 503,
   'not-delivered': 503,
   'too-many-files': 503,
-  'flow-changed': 412,
   'disk-full': 507,
   // What a request cannot cause: the machine, its settings, or a mistake of the server. The answer does not say which.
   'bad-answer-of-server': 500,

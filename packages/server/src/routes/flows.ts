@@ -1,6 +1,8 @@
 /** Flows: the documents of the served folders, their pictures, and the start of a run. */
 import { z } from '@hono/zod-openapi';
+import { documentSchema } from '@sluice-internal/compile/document';
 import { placePicture } from '@sluice-internal/compile/picture';
+import { NOTATIONS } from '@sluice-internal/notations/driver';
 import { toJsonSchema } from '@sluice-internal/library/define';
 import { checkReport, compileAs, modelDiagnostics, prerequisiteDiagnostics } from '@sluice-internal/library/documents';
 import { present } from '@sluice-internal/kernel/expr';
@@ -33,6 +35,8 @@ export function flowRoutes(app: App, services: Services): void {
   sourceRoute(app, services);
   pictureRoutes(app, services);
   checkRoute(app, services);
+  schemaRoute(app, services);
+  scriptsRoute(app, services);
   startRoute(app, services);
 }
 
@@ -157,6 +161,30 @@ function checkRoute(app: App, services: Services): void {
       ...{ access: 'operator', body: CheckBody, answers: { 200: Checked } },
     },
     async ({ body: { file, text } }) => json(await checked(services, file, text)),
+  );
+}
+
+function schemaRoute(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'get', path: '/v1/schema', summary: 'The JSON Schema of documents.', access: 'viewer' },
+      answers: { 200: Json },
+    },
+    () => json(documentSchema(NOTATIONS), 200, { 'cache-control': 'private, max-age=3600' }),
+  );
+}
+
+function scriptsRoute(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'get', path: '/v1/scripts', summary: 'The names of the scripts in the served folders.' },
+      ...{ access: 'operator', answers: { 200: Json } },
+    },
+    () => json({ items: services.isLocal ? services.folder.scripts : [], next: null }),
   );
 }
 

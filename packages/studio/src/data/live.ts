@@ -4,7 +4,7 @@
  */
 import type { Change } from '@sluice-internal/client';
 import { useSyncExternalStore } from 'react';
-import { server } from './server.ts';
+import { noteStranger, server } from './server.ts';
 
 export type Connection = 'live' | 'reconnecting' | 'behind';
 type Listener = (change: Change) => void;
@@ -172,7 +172,7 @@ class Live {
           ...(this.#place === undefined ? {} : { after: this.#place }),
           onConnection: (isOpen) => this.#connected(isOpen),
         })
-        .catch(() => undefined);
+        .catch(noteStranger);
       if (signal.aborted) return;
       this.#connected(false);
       await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));

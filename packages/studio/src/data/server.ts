@@ -29,9 +29,14 @@ export async function ask<Answer>(...[path, call]: Parameters<typeof server.requ
   try {
     return await server.request<Answer>(path, call);
   } catch (error) {
-    if (error instanceof SluiceError && error.status === 401 && path !== '/session') onStranger();
+    if (path !== '/session') noteStranger(error);
     throw error;
   }
+}
+
+/** After a restart the server knows nobody: the caller logs in again. */
+export function noteStranger(error: unknown): void {
+  if (error instanceof SluiceError && error.status === 401) onStranger();
 }
 
 export function post<Answer>(path: string, body: unknown = {}): Promise<Answer> {

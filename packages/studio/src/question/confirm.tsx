@@ -3,7 +3,7 @@ import { harmless } from '@sluice-internal/wire';
 import type { ReactElement } from 'react';
 import type { OpenQuestion } from '../data/types.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { dollars, inline } from '../ui/format.ts';
+import { count, inline } from '../ui/format.ts';
 import { Button, EffectTag, ProblemNote } from '../ui/parts.tsx';
 import { isGrave } from './answer.ts';
 import { Changes } from './changes.tsx';
@@ -32,7 +32,7 @@ export function Confirm({ question, edit, isSending, error, onConfirm, onClose }
               {!reversible && <span className="tag is-failed">cannot be undone</span>}
             </p>
             {args !== null && <code className="value text-2">{harmless(inline(args, 400))}</code>}
-            {amount !== null && <p className="text-2">Amount {dollars(amount)}</p>}
+            {amount !== null && <p className="text-2">Amount {count(amount)}</p>}
             {undo !== null && (
               <p className="text-2">
                 Undone by <code>{harmless(undo)}</code>
