@@ -34,6 +34,8 @@ export interface ProposedCall {
   readonly hasSecrets: boolean;
   /** The definition of the tool demands an approval. */
   readonly needsApproval: boolean;
+  /** The definition of the tool says that its effect alone is no reason to ask. */
+  readonly unasked: boolean;
   /** Null: a node of the author calls the tool, so nobody else has proposed it. */
   readonly agent: ProposingAgent | null;
   /** Of a node of the author: the arguments whose sources are traced. */

@@ -10,6 +10,7 @@ import { denyControl, policyControl } from './permission.ts';
 import { confidentialControl, egressControl, provenanceControl } from './provenance.ts';
 import { rateControl } from './rate.ts';
 import { rejectedControl } from './rejected.ts';
+import { repeatControl } from './repeat.ts';
 import { statedControl } from './stated.ts';
 
 const CONTROLS: readonly ControlFile[] = [
@@ -24,6 +25,7 @@ const CONTROLS: readonly ControlFile[] = [
   confidentialControl,
   failClosedControl,
   rejectedControl,
+  repeatControl,
   approvalControl,
 ];
 

@@ -34,7 +34,7 @@ export const confidentialControl: ControlFile = {
 function traced(call: ProposedCall, boundary: Boundary, control: Traced): Control | null {
   const { tool, def, agent } = call;
   if (!tracedBy(call, boundary).includes(control)) return null;
-  const input = agent === null ? call.traced : sourcesOf(agent, control);
+  const input = agent === null ? call.traced : sourcesOf(call, agent, control);
   if (input === undefined) return null;
   const denies = boundary.untrusted === 'deny';
   const onRefuse = agent === null || !denies ? 'fail' : consequenceOf(boundary, 'denied', def?.effect ?? 'write');
@@ -59,7 +59,7 @@ function traced(call: ProposedCall, boundary: Boundary, control: Traced): Contro
 }
 
 /** What was read in confidence may be in any entry of the memory, also in a trusted one. */
-function sourcesOf({ name, sources, remembered }: ProposingAgent, control: Traced): Input {
-  const own = { agent: quote(name), ...sources };
+function sourcesOf({ unasked }: ProposedCall, { name, sources, remembered }: ProposingAgent, control: Traced): Input {
+  const own = { agent: quote(name), ...sources, ...(unasked ? { unasked: 'true' } : {}) };
   return control === 'confidential' && remembered !== undefined ? { ...own, recalled: remembered } : own;
 }

@@ -2,6 +2,7 @@
 import { CLASS_CONTROLS, onlyReads, statesOfCalls } from '@sluice-internal/kernel/ir';
 import type { BoundaryDef, ToolDef } from '@sluice-internal/kernel/ir';
 import type { Boundary, ProposedCall } from './control.ts';
+import { watchesRepeats } from './repeat.ts';
 
 /** Categories of writes that stay in the run's own folder or sandbox, or that only record a judgement. */
 const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);
@@ -34,5 +35,6 @@ export function mayAsk(call: ProposedCall, boundary: Boundary): boolean {
   const { tool, def, agent, needsApproval, traced } = call;
   if (statesOfCalls(def)) return true;
   if (agent === null) return needsApproval || (traced !== undefined && boundary.untrusted !== 'deny');
+  if (watchesRepeats(call)) return true;
   return boundary.tools.approve.includes(tool) || tracedBy(call, boundary).length > 0 || !isHarmless(def);
 }

@@ -41,3 +41,22 @@ export function hasEffects(
 export function onlyReads(effect: EffectClass | undefined): boolean {
   return effect === 'read' || effect === 'egress';
 }
+
+/** The resource of all tools that read or change files of the run. */
+export const WORK_DIR = 'work_dir';
+
+/** True if an agent may not repeat a call of the tool without a person. Work in the run's own folder is never asked about for this. */
+export function asksAboutRepeats({
+  effect,
+  repeatable,
+  resource,
+  category,
+}: {
+  readonly effect: EffectClass;
+  readonly repeatable?: boolean;
+  readonly resource?: string;
+  readonly category?: string;
+}): boolean {
+  if (resource === WORK_DIR || category === 'file_system' || category === 'sandbox') return false;
+  return repeatable === undefined ? RISKY.has(effect) : !repeatable;
+}

@@ -7,7 +7,7 @@
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Expr, Input, ToolDef } from '@sluice-internal/kernel/ir';
 import { literal, object, quote } from '@sluice-internal/compile/expressions';
-import { OBSERVATIONS, tracedBy } from '@sluice-internal/compile/lower';
+import { OBSERVATIONS, REMARKS, tracedBy } from '@sluice-internal/compile/lower';
 import { reachableFrom } from '@sluice-internal/compile/graph';
 import type { FlowNode } from './model.ts';
 import type { Caller, Lowering, Nested } from './node-type.ts';
@@ -32,6 +32,7 @@ export function provenanceOf(
   const own = Object.keys(args).filter((key) => !written.includes(key));
   return {
     user: lowering.user,
+    people: REMARKS,
     observations: OBSERVATIONS,
     ...readBefore(resultsBefore(lowering, node), errorsBefore(lowering, node)),
     args: object(written.map((key) => [key, args[key] ?? 'null'])),

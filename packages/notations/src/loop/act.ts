@@ -1,11 +1,14 @@
 /** Phases 7 to 9: the eligible tools, the model's choice, and the calls, which every notation makes alike. */
 import type { Case, NodeId } from '@sluice-internal/kernel/ir';
 import {
+  REMARK,
   OBSERVATIONS,
   REPLIED,
   REPLY,
   TALK,
   addCalls,
+  append,
+  hearsAs,
   set,
   untrustedEntries,
   allEntries,
@@ -23,6 +26,7 @@ import {
   PLAN_PROBLEM,
   PROBLEM,
   RECALLED,
+  REMARKED,
   SINCE,
   STEP,
   TRIGGER,
@@ -64,6 +68,7 @@ export function addAction(l: Lowering): void {
     origin: 'action_selection',
     agent: loop.executor,
     enters: true,
+    hears: hearsAs(loop.executor, [append(TALK, REMARK), REMARKED]),
     input: { prompt: actionPrompt(loop), messages: actionMessages(loop) },
     writes: REPLIED,
     next: look,
@@ -99,7 +104,6 @@ export function addInvocation(l: Lowering): NodeId {
       hint: 'act',
       origin: 'tool_invocation',
       authored: loop.executor,
-      people: loop.escalation.people,
       ...(loop.memory === null
         ? {}
         : {

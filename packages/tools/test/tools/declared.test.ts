@@ -198,7 +198,7 @@ describe('a declaration under the name of a built-in tool', () => {
 
   test('changes only what it names: the schema, the effect and the time stay', () => {
     const builtin = builtinTool('read_file');
-    expect(declared({ approval: true })).toEqual(builtin);
+    expect(declared({ approval: 'always' })).toEqual(builtin);
     expect(declared({ description: 'Reads it.', timeout: 2, category: 'retrieval' })).toEqual({
       ...builtin,
       description: 'Reads it.',
