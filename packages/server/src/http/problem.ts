@@ -112,6 +112,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'journal-older': 500,
   'old-node': 500,
   'pii-key': 500,
+  'journal-key': 500,
   'port-unavailable': 500,
   'run-failed': 500,
   'run-waits': 500,
