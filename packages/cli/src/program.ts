@@ -148,6 +148,7 @@ const HANDLERS = {
   simulate: async () => (await import('./commands/simulate.ts')).simulateCommand,
   metrics: async () => (await import('./commands/metrics.ts')).metricsCommand,
   diagnose: async () => (await import('./commands/diagnose.ts')).diagnoseCommand,
+  dev: async () => (await import('./commands/dev.ts')).devCommand,
   serve: async () => (await import('./commands/serve.ts')).serveCommand,
   'tokens add': async () => (await import('./commands/tokens.ts')).tokensAddCommand,
   'tokens list': async () => (await import('./commands/tokens.ts')).tokensListCommand,

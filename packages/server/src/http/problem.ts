@@ -31,6 +31,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'run-not-found': 404,
   'flow-not-found': 404,
   'approval-not-found': 404,
+  'attachment-not-found': 404,
   'breaker-not-found': 404,
   'call-not-found': 404,
   'memory-not-found': 404,
@@ -52,6 +53,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'thread-busy': 409,
   'token-exists': 409,
   'stale-payload': 412,
+  'stale-source': 412,
   'body-too-large': 413,
   'value-too-large': 413,
   'unsupported-media-type': 415,
@@ -94,6 +96,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'journal-replaced': 503,
   'not-delivered': 503,
   'too-many-files': 503,
+  'flow-changed': 412,
   'disk-full': 507,
   // What a request cannot cause: the machine, its settings, or a mistake of the server. The answer does not say which.
   'bad-answer-of-server': 500,
