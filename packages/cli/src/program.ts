@@ -155,6 +155,7 @@ const HANDLERS = {
   'tokens revoke': async () => (await import('./commands/tokens.ts')).tokensRevokeCommand,
   'keys add': async () => (await import('./commands/keys.ts')).keysAddCommand,
   'keys list': async () => (await import('./commands/keys.ts')).keysListCommand,
+  'keys revoke': async () => (await import('./commands/keys.ts')).keysRevokeCommand,
   'mcp lock': async () => (await import('./commands/mcp.ts')).mcpLockCommand,
   'mcp login': async () => (await import('./commands/mcp.ts')).mcpLoginCommand,
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,

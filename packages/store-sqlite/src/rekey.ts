@@ -58,7 +58,8 @@ const SEALED: readonly Sealed[] = [
 /** Returns the number of rows that were sealed again. What they were before is overwritten in the file. */
 export function rekey(connection: Connection, store: string): number {
   const count = SEALED.reduce((sum, each) => sum + rekeyTable(connection, store, each), 0);
-  if (count > 0) connection.vacuum();
+  // Also if there was nothing to seal: the disk may have been full when it was.
+  connection.vacuum();
   return count;
 }
 

@@ -377,6 +377,11 @@ export const COMMANDS = {
     '--out <file>': 'the file of the private key',
   },
   'keys list': { about: 'list the keys of this user' },
+  'keys revoke': {
+    about: 'refuse all answers that a key of a person signs from now on, also in runs that wait',
+    '<key>': 'the public key, as `people` has it, or the name of a key in `sluice keys list`',
+    '--why <text>': 'the reason, for `sluice audit acts`',
+  },
   mcp: { about: 'manage the MCP servers of a document' },
   'mcp lock': { about: 'write the tools of the servers to a lock file beside the document', '<file>': 'a document' },
   'mcp login': {

@@ -6,7 +6,7 @@ export type { MadeDecision } from './decisions.ts';
 export { SluiceError, isErrorCode } from './errors.ts';
 export type { ErrorCode } from './errors.ts';
 export { PerformError, fail, failUnsent, failureOf, requireFailure } from './failures.ts';
-export { identified } from './identity.ts';
+export { identified, revokeKey } from './identity.ts';
 export type { GivenAnswer } from './identity.ts';
 export { KEEP_GONE_WORKERS_MS, mayAppend, ownerAfter, planClaim, renewalOf } from './leases.ts';
 export { privateKeyIn, publicLine } from './keys.ts';

@@ -11,7 +11,7 @@ import { isAway } from './away.ts';
 import { allOf, eachOf } from '../ports/page.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
-import { verifiedAgain } from '../ports/identity.ts';
+import { revokedKeys, verifiedAgain } from '../ports/identity.ts';
 import { isSuspended, ownedFrom, restoreRun } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { JumpDetector } from '../ports/run-time.ts';
@@ -376,7 +376,8 @@ export class Ownership {
     const owned = await this.#acquireForMail(run, fact);
     if (owned === null) return false;
     try {
-      if (owned.state?.outcome === null) await this.#host.send(owned, this.#verified(owned, owned.state, fact));
+      const { state } = owned;
+      if (state?.outcome === null) await this.#host.send(owned, await this.#verified(owned, state, fact));
     } catch (error) {
       if (isTaken(this.#host, error)) return false;
       throw error;
@@ -414,11 +415,12 @@ export class Ownership {
   }
 
   /** A row of the table `mail` is no proof, so a signature is verified again. */
-  #verified({ program }: OwnedRun, state: RunState, fact: MailFact): MailFact {
+  async #verified({ program }: OwnedRun, state: RunState, fact: MailFact): Promise<MailFact> {
     if (fact.type !== 'answer') return fact;
     const { flow } = program;
     const { clock, store, trustedServers } = this.#host;
-    const answered = { flow, state, reach: store.reach, trustedServers };
+    const revoked = await revokedKeys(store.shared);
+    const answered = { flow, state, reach: store.reach, trustedServers, revoked };
     return { ...fact, answer: verifiedAgain(answered, fact.id, fact.answer, clock.now()) };
   }
 

@@ -323,3 +323,32 @@ test('a run whose key is missing is refused alone', async () => {
   expect((await (await engine.run(other, MARK)).waiting()).length).toBe(1);
   await engine.close();
 });
+
+test('a rekey that meets a changed row, or lacks the old key, stops there and leaves the log append-only', async () => {
+  const path = freshPath();
+  await filled(path, codec('a'));
+  const db = new DatabaseSync(path);
+  const trigger = db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'log_update'").get() as { sql: string };
+  db.exec('DROP TRIGGER log_update');
+  db.exec(`UPDATE log SET body = 'sealed:${codec('a').key}:AAAA' WHERE id = 2`);
+  db.exec(trigger.sql);
+  const store = openSqlite(path, { codec: codec('b', 'a') });
+  await expect(store.rekey?.()).rejects.toMatchObject({ code: 'chain-broken' });
+  expect(() => db.exec("UPDATE log SET body = 'x'")).toThrow(/append-only/);
+  expect((await auditRun(store.journal, 'r_waits', await store.index.find('r_waits'))).audit.ok).toBe(true);
+  await store.close();
+  db.close();
+  const other = freshPath();
+  await filled(other, codec('a'));
+  const later = openSqlite(other, { codec: codec('b', 'a') });
+  const engine = createEngine({ journal: later, script: SCRIPT });
+  await (await engine.run(FLOW, MARK)).waiting();
+  await engine.close();
+  const forgot = openSqlite(other, { codec: codec('b') });
+  await expect(forgot.rekey?.()).rejects.toMatchObject({ code: 'journal-key', details: { key: codec('a').key } });
+  await forgot.close();
+  const both = openSqlite(other, { codec: codec('b', 'a') });
+  expect(await both.rekey?.()).toBeGreaterThan(0);
+  await both.close();
+  expect(await headsIn(other, codec('b'))).toMatchObject({ broken: null });
+});
