@@ -52,6 +52,8 @@ export interface ProposingAgent {
   readonly stage?: string;
   /** The sources of arguments. */
   readonly sources: Input;
+  /** All entries of the memory that the agent has read. */
+  readonly remembered?: Expr;
   /** The unparsed arguments of the model. */
   readonly raw: Expr;
   readonly observations: Expr;
@@ -66,6 +68,7 @@ export interface Libraries<Call> {
   readonly validate: Judge<Call>;
   readonly authorize: Judge<Call>;
   readonly traceValues: Judge<Call>;
+  readonly traceAddresses: Judge<Call>;
   readonly traceSecrets: Judge<Call>;
   readonly takeToken: Judge<Call>;
   readonly readStated: Judge<Call>;

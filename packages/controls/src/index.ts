@@ -7,7 +7,7 @@ import { budgetControl } from './budget.ts';
 import type { Boundary, ControlFile, Libraries, ProposedCall } from './control.ts';
 import { failClosedControl } from './fail-closed.ts';
 import { denyControl, policyControl } from './permission.ts';
-import { egressControl, provenanceControl } from './provenance.ts';
+import { confidentialControl, egressControl, provenanceControl } from './provenance.ts';
 import { rateControl } from './rate.ts';
 import { rejectedControl } from './rejected.ts';
 import { repeatControl } from './repeat.ts';
@@ -22,6 +22,7 @@ const CONTROLS: readonly ControlFile[] = [
   statedControl,
   provenanceControl,
   egressControl,
+  confidentialControl,
   failClosedControl,
   rejectedControl,
   repeatControl,

@@ -316,11 +316,15 @@ export function effectOfTool(name: string, declared: Partial<Tool>): ToolDef['ef
   return declared.effect ?? builtinUnder(name, declared)?.effect ?? 'write';
 }
 
-/** A declaration under the name of a built-in tool changes the fields that it names. The rest stays as built in. */
+/**
+ * A declaration under the name of a built-in tool changes the fields that it names. The rest stays as built in. Where it names the
+ * effect, a function of the program may stand there: its kind is not that of the built-in tool, so it is traced as its class says.
+ */
 function overBuiltin(builtin: ToolDef | undefined, declared: Partial<Tool>): Partial<Tool> {
   if (builtin === undefined) return declared;
   const { description, input, effect, idempotent, category, resource, trust } = builtin;
-  const asDeclared = { description, input, effect, idempotent, category, resource, trust };
+  const kind = declared.effect === undefined ? { idempotent, category, trust } : {};
+  const asDeclared = { description, input, effect, resource, ...kind };
   return { ...(present(asDeclared) as Partial<Tool>), ...present(declared) };
 }
 

@@ -59,6 +59,7 @@ export {
   anyNumber,
   bool,
   duration,
+  durationMs,
   fault,
   headers,
   int,

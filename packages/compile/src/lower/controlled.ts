@@ -8,6 +8,7 @@ import { approversOfTool } from '../document/people.ts';
 import { strictExpr, withInputFields } from '../expressions/reads.ts';
 import { rewriteNames } from '../expressions/rewrite.ts';
 import type { Builder } from './builder-types.ts';
+import { REMARKS } from './guidance.ts';
 import { set, type Kit } from './kit.ts';
 import { outcomeOf } from './agent-turn/outcome.ts';
 import { CALL, OBSERVATIONS, asksPeople, type AgentTurn } from './agent-turn/turn.ts';
@@ -26,7 +27,7 @@ export function controlsOfCall(
   ways: RefusedWays,
 ): Controls {
   const { builder } = kit;
-  const { agent, tools, stage, input, user = 'input', recalled, withheld } = turn;
+  const { agent, tools, stage, input, user = 'input', recalled, withheld, remembered } = turn;
   const walk = controlsOf(
     {
       ...commonOf(builder, tool, agent),
@@ -36,11 +37,16 @@ export function controlsOfCall(
         tools,
         toolDef: builder.toolDef,
         people: asksPeople(kit, turn),
-        sources: { user, observations: OBSERVATIONS, ...present({ prompt: input['prompt'], recalled, withheld }) },
+        sources: {
+          user,
+          people: REMARKS,
+          observations: OBSERVATIONS,
+          ...present({ prompt: input['prompt'], recalled, withheld }),
+        },
         raw: `${CALL}.raw`,
         observations: OBSERVATIONS,
         condition: conditionOf,
-        ...present({ stage }),
+        ...present({ stage, remembered }),
       },
     },
     boundary,

@@ -77,6 +77,10 @@ function optional(value: unknown): string {
   return value === undefined ? '' : `,${JSON.stringify(value)}`;
 }
 
+function isMarked({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): boolean {
+  return mark !== undefined || verifies !== undefined;
+}
+
 /** The optional fields of a request; null if it has none. */
 export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
   const {
@@ -111,9 +115,8 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     until ??
     signal ??
     ends ??
-    deedIn(event) ??
     control;
-  if (some === undefined) return null;
+  if (some === undefined && !isMarked(event)) return null;
   return {
     holds,
     watched,
@@ -132,10 +135,6 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     control,
     again,
   };
-}
-
-function deedIn({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): string | undefined {
-  return mark ?? verifies;
 }
 
 /** The tag determines the types of the fields. Only `encodeEvent` writes them. */

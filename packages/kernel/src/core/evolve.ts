@@ -32,6 +32,7 @@ import { isBudgetError } from './meters.ts';
 import { verdictOf } from './unclear.ts';
 import { withoutCalls, RECENT_MAX, printOf, withCall } from './repeats.ts';
 import { disownEffects, editSlots, shiftTimes, shiftWalk } from './run-fork.ts';
+import { remarkData } from './guidance.ts';
 import { applyWrites, resolve } from './slots.ts';
 import { READY, charge, enqueue, failedOver, moveTo, threadOf, wakeBy, dequeue, branchName, isBelow } from './state.ts';
 import { sooner, keepPace, startClocks, stopClocks } from './timing.ts';
@@ -143,6 +144,10 @@ const FOLDS: Folds = {
     if (isOver(state)) state.late = true;
     wakeForks(state);
   },
+  'guidance.given': (state, { seq, by, text, agent }) => {
+    state.remarks = [...(state.remarks ?? []), { seq, by, text, agent }];
+  },
+  'guidance.heard': heard,
   'deadlock.suspected': (state, { meter }) => {
     delete state.recent[meter];
   },
@@ -154,6 +159,14 @@ const FOLDS: Folds = {
   'guard.coerced': () => {},
   'value.missing': () => {},
 };
+
+function heard(state: RunState, { thread: id, of, writes }: EventOf<'guidance.heard'>): void {
+  const thread = threadOf(state, id);
+  const remark = state.remarks?.find(({ seq }) => seq === of);
+  if (remark === undefined) throw new Error(`invariant: run ${state.run} has no remark of event ${of}`);
+  thread.slots = applyWrites(thread.slots, writes, remarkData(remark));
+  state.remarks = state.remarks?.map((each) => (each === remark ? { ...each, heard: true } : each)) ?? [];
+}
 
 function raised(state: RunState, { raises, deadline }: EventOf<'meter.raised' | 'budget.granted'>): void {
   for (const { meter, by } of raises) state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };

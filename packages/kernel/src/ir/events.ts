@@ -255,6 +255,10 @@ interface EventFields {
    * made again with their full time.
    */
   'run.resumed': { idleMs: number; calls: readonly { readonly key: EffectKey; readonly deadline: Instant | null }[] };
+  /** A person has said something to the agents of the run, or to one of them. */
+  'guidance.given': { by: string; text: string; agent: string | null };
+  /** A thread takes a remark up: the words are before the next request of this agent. `of`: the event that gave it. */
+  'guidance.heard': Place & { of: number; agent: string; writes: readonly WriteRecord[] };
   'run.repinned': { by: string; modules: { readonly [file: string]: string } };
   /** The earlier events are those of the parent. */
   'run.forked': {
@@ -462,6 +466,14 @@ export interface Pending {
   observed: Settled | null;
   accepted: boolean;
 }
+/** Something that a person has said to the agents of a run. `agent` is null if any of them may hear it. */
+export interface Remark {
+  readonly seq: number;
+  readonly by: string;
+  readonly text: string;
+  readonly agent: string | null;
+  readonly heard?: true;
+}
 export interface RunState {
   readonly run: RunId;
   readonly flow: string;
@@ -497,6 +509,8 @@ export interface RunState {
   /** A lower bound of the next expiry. */
   wake: Instant | null;
   undoFailed: boolean;
+  /** What people have said to the agents. */
+  remarks?: readonly Remark[];
   /** The limits that the run was told about. */
   met?: { readonly [limit in RunLimit]?: 'near' | 'all' };
   /** Calls whose effect must not happen twice by mistake, and that happened, may have happened or are in flight. */

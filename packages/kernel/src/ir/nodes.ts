@@ -239,6 +239,11 @@ export interface Asking {
   readonly error?: RefusalError;
 }
 
+export interface Hears {
+  readonly agent: string;
+  readonly writes: readonly Write[];
+}
+
 interface NodeBase {
   readonly label: Label;
   /** Slot paths that the author's text reads here. A path that leads nowhere reads as null, with an event. */
@@ -255,6 +260,8 @@ interface NodeBase {
   readonly onVelocity?: NodeId;
   /** Amounts that must be free before this node starts. */
   readonly needs?: Amounts;
+  /** Where this agent hears what people say to it: the writes see the remark as `it`, with `by` and `text`. */
+  readonly hears?: Hears;
 }
 export interface LetNode extends NodeBase {
   readonly op: 'let';

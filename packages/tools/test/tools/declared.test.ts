@@ -207,6 +207,11 @@ describe('a declaration under the name of a built-in tool', () => {
     });
   });
 
+  test('is not of the same kind where it names the effect', () => {
+    const { category: _, ...others } = builtinTool('read_file') ?? {};
+    expect(declared({ effect: 'write' })).toEqual({ ...others, effect: 'write', idempotent: false });
+  });
+
   test('is a tool of its own if it has an implementation', () => {
     expect(declared({ code: '1' })).toMatchObject({ description: '', input: true, effect: 'write', timeoutMs: 30_000 });
   });

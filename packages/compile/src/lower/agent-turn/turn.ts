@@ -4,7 +4,7 @@
  * `{ id, turn, agent, tool, args, ok, result | error }`. The notation sets `turn`, the number of the turn.
  */
 import type { Json } from '@sluice-internal/kernel/expr';
-import type { DoNode, Expr, Input, MeterId, NodeId, Retry, ToolDef, Write } from '@sluice-internal/kernel/ir';
+import type { DoNode, Expr, Hears, Input, MeterId, NodeId, Retry, ToolDef, Write } from '@sluice-internal/kernel/ir';
 import { literal } from '@sluice-internal/kernel/expr';
 import { hasPeople, type GateMode } from '../../document/boundary.ts';
 import type { LoopRules } from '../../document/protections.ts';
@@ -50,6 +50,8 @@ export interface AgentTurn {
   /** The authored name to add to the run's path. */
   readonly enters?: string;
   readonly at?: Range;
+  /** Where the agent hears remarks of people, if they do not become messages of the turn. */
+  readonly hears?: Hears | undefined;
   /** Meters that the start of the turn charges. */
   readonly charges?: readonly MeterId[];
   /** Further writes at the start of the turn. */
@@ -100,6 +102,8 @@ export interface AgentTurn {
   readonly recalled?: Expr;
   /** Quarantined entries of memory, which the agent did not see. */
   readonly withheld?: Expr;
+  /** All memory entries that the agent saw. */
+  readonly remembered?: Expr;
   /** Judges the last reply of the turn. */
   readonly verifier?: Verifier;
   /** `eligible`: calls with effects need a person. `granted`: the author has authorised the tools. */
