@@ -318,7 +318,6 @@ test('granted tools keep what was written about them', () => {
   const rules = { a: 'write calls of agents', b: 'approval: always' };
   expect(granted).toMatchObject({ tools: { allow: ['a'], approve: ['b'] }, untrusted: 'ask', rules });
 });
-});
 
 describe('the ladder', () => {
   const warned = (source: object) =>
