@@ -1,4 +1,4 @@
-/** Calls whose effect must not happen twice by mistake: what counts as an earlier equal call, and when it no longer does (L14). */
+/** Calls whose effect must not happen twice by mistake: what counts as an earlier equal call, and when it no longer does (L15). */
 import { describe, expect, test } from 'vitest';
 import type { Control, DoNode, Judged, ToolDef } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
@@ -76,13 +76,13 @@ const judged = ({ events }: Core): readonly (readonly Judged[])[] =>
   events.flatMap((event) => (event.type === 'call.judged' ? [event.controls] : []));
 
 describe('an equal call', () => {
-  test('L14: of the same reply finds the one that was requested before it', () => {
+  test('L15: of the same reply finds the one that was requested before it', () => {
     const core = reply([{ to: 'ann' }, { to: 'ann' }, { to: 'bob' }]);
     expect(requested(core)).toEqual(['0:0.0#0', '0:0.2#0']);
     expect(judged(core).flat()).toContainEqual(['repeat', 'refuse', 'open']);
   });
 
-  test('L14: finds one that was made, and one whose outcome is not known', () => {
+  test('L15: finds one that was made, and one whose outcome is not known', () => {
     const walk = (first: (core: Core) => void): readonly Judged[] => {
       const core = reply([{ to: 'ann' }, { to: 'ann' }], [approval, once]);
       const ask = (index: number): string =>
@@ -97,7 +97,7 @@ describe('an equal call', () => {
     expect(walk((core) => core.fail('0:0.0#1', 'fatal'))).toContainEqual(['repeat', 'pass']);
   });
 
-  test('L14: with the same amount and payee is equal, whatever else differs', () => {
+  test('L15: with the same amount and payee is equal, whatever else differs', () => {
     const calls = [1, 2].map((note) => ({ to: 'ann', amount: 5, note }));
     expect(requested(reply(calls, [once], { amount: 'args.amount', payee: 'args.to' }))).toHaveLength(1);
     expect(requested(reply(calls, [once], { amount: 'args.amount' }))).toHaveLength(2);
@@ -118,7 +118,7 @@ describe('an equal call', () => {
   });
 });
 
-test('L14: a person who was told about the earlier call lets the second one pass, and no third', () => {
+test('L15: a person who was told about the earlier call lets the second one pass, and no third', () => {
   const doubt: Control = {
     ...once,
     with: {

@@ -46,7 +46,7 @@ test(
 );
 
 test(
-  `L1, L2, L4, L5, L6, L7, L11, L15: whatever happens, a run ends once and in order, seeds from ${first}`,
+  `L1, L2, L4, L5, L6, L7, L11, L14: whatever happens, a run ends once and in order, seeds from ${first}`,
   { timeout: 30_000 + runs * 100 },
   async () => {
     console.log(`simulate: seeds ${first} to ${first + runs - 1}, any faults`);

@@ -96,7 +96,7 @@ function remarkViolations(events: readonly Event[]): string[] {
   for (const event of events) {
     if (event.type === 'guidance.given') open.add(event.seq);
     if (event.type === 'guidance.heard' && !open.delete(event.of))
-      found.push(`L15: event ${event.seq} hears a remark of event ${event.of}, which is not there or was heard before`);
+      found.push(`L14: event ${event.seq} hears a remark of event ${event.of}, which is not there or was heard before`);
   }
   return found;
 }

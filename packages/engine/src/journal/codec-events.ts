@@ -134,10 +134,6 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
   };
 }
 
-function deedIn({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): string | undefined {
-  return mark ?? verifies;
-}
-
 /** The tag determines the types of the fields. Only `encodeEvent` writes them. */
 type Positional = [string, never, never, never, never, never, never, never?, { undo?: { args: Json } }?];
 

@@ -1,5 +1,5 @@
 /**
- * Calls whose effect must not happen twice by mistake (L14). The mark of such a call is set in the append that requests it, and taken
+ * Calls whose effect must not happen twice by mistake (L15). The mark of such a call is set in the append that requests it, and taken
  * away if the call was not made, did not happen or was undone. So an equal call finds it, also while the first is still in flight.
  */
 import { isRecord } from '../expr/json.ts';

@@ -153,7 +153,7 @@ const PAYS = {
   flow: { id: 'pays', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'clerk' }] },
 };
 
-test('L15: a remark vouches for a value, and whoever made it may not approve the call', async () => {
+test('L14: a remark vouches for a value, and whoever made it may not approve the call', async () => {
   let isSaid = false;
   const store = openMemory();
   const pay = { tools: [{ name: 'pay.do', args: { account: 'AC-77', amount: 250 } }] };
