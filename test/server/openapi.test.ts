@@ -100,6 +100,7 @@ test('each answer has the shape that the document describes', async () => {
   expect(fork.status).toBe(201);
   for (const [path, body] of [
     ['/v1/runs/{run}/cancel', {}],
+    ['/v1/runs/{run}/guidance', { text: 'x' }],
     ['/v1/runs/{run}/erase', {}],
     ['/v1/runs/{run}/resume', {}],
     ['/v1/runs/{run}/resume', { budget: { tool_calls: 3 } }],

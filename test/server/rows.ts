@@ -42,6 +42,7 @@ export const ROWS: { readonly [route: string]: Row } = {
   'POST /v1/runs/{run}/cancel': { access: 'operator', body: { why: 'x' } },
   'POST /v1/runs/{run}/resume': { access: 'operator', body: {} },
   'POST /v1/runs/{run}/signals/{name}': { access: 'operator', body: { data: 1 } },
+  'POST /v1/runs/{run}/guidance': { access: 'operator', body: { text: 'x' } },
   'POST /v1/runs/{run}/fork': { access: 'operator', body: { at: 2 } },
   'GET /v1/questions': { access: 'approver' },
   'GET /v1/questions/{id}': { access: 'approver' },

@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { get } from 'node:http';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { connect, type ClientEvent } from '@sluice-internal/client';
@@ -365,3 +366,20 @@ flow: { id: long, entry: ask, max_iterations: ${rounds}, nodes: [{ id: ask, type
   expect(stored.length).toBeGreaterThan(rounds * 5);
   expect(came).toEqual(stored);
 });
+
+test('kill -9 of the server: the run of a script that was under way goes on in the next one', async () => {
+  const here = await placed();
+  writeFileSync(
+    join(here.dir, 'slow.script.yaml'),
+    `clock: real\nagents: { triage: [{ delayMs: 1500, text: '{"amount": 20}' }] }\n`,
+  );
+  const first = await served(here.dir, 0);
+  const sluice = connect(first.url, { token: first.token });
+  const run = await sluice.flow('refunds').start({ message: 'x' }, { script: 'slow' });
+  first.process.kill('SIGKILL');
+  await once(first.process, 'exit');
+  const second = await served(here.dir, 0);
+  const again = connect(second.url, { token: second.token });
+  await expect.poll(async () => (await again.run(run.id).report()).state).toBe('suspended');
+  expect((await again.run(run.id).questions()).map(({ message }) => message)).toEqual(['Refund 20?']);
+}, 120_000);
