@@ -43,7 +43,10 @@ const LOOK = EditorView.theme({
   '.cm-lint-marker.cm-lint-marker-error': { content: '""', backgroundColor: 'var(--failed)' },
   '.cm-lint-marker.cm-lint-marker-warning': { content: '""', backgroundColor: 'var(--waiting)' },
   '.cm-lintRange.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--failed) 1px' },
-  '.cm-lintRange.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--waiting) 1px' },
+  '.cm-lintRange.cm-lintRange-warning': {
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--waiting) 1px',
+  },
   '.cm-diagnostic': { maxWidth: '60ch', fontFamily: "'Inter', sans-serif", fontSize: '13px' },
 });
 
