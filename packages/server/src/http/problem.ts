@@ -31,6 +31,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'run-not-found': 404,
   'flow-not-found': 404,
   'approval-not-found': 404,
+  'attachment-not-found': 404,
   'breaker-not-found': 404,
   'call-not-found': 404,
   'memory-not-found': 404,
@@ -96,6 +97,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'journal-replaced': 503,
   'not-delivered': 503,
   'too-many-files': 503,
+  'flow-changed': 412,
   'disk-full': 507,
   // What a request cannot cause: the machine, its settings, or a mistake of the server. The answer does not say which.
   'bad-answer-of-server': 500,
@@ -114,6 +116,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'journal-older': 500,
   'old-node': 500,
   'pii-key': 500,
+  'journal-key': 500,
   'port-unavailable': 500,
   'run-failed': 500,
   'run-waits': 500,
