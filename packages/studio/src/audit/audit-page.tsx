@@ -50,7 +50,11 @@ export function AuditPage(): ReactElement {
             accept=".json,application/json"
             aria-label="Export file"
             disabled={!canCheck()}
-            onChange={({ target }) => void read(target.files?.[0])}
+            onChange={({ target }) => {
+              void read(target.files?.[0]);
+              // The same file may be chosen again after it has changed.
+              target.value = '';
+            }}
           />
           {!canCheck() && (
             <span className="ink-waiting">

@@ -43,7 +43,10 @@ const LOOK = EditorView.theme({
   '.cm-lint-marker.cm-lint-marker-error': { content: '""', backgroundColor: 'var(--failed)' },
   '.cm-lint-marker.cm-lint-marker-warning': { content: '""', backgroundColor: 'var(--waiting)' },
   '.cm-lintRange.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--failed) 1px' },
-  '.cm-lintRange.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--waiting) 1px' },
+  '.cm-lintRange.cm-lintRange-warning': {
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--waiting) 1px',
+  },
   '.cm-diagnostic': { maxWidth: '60ch', fontFamily: "'Inter', sans-serif", fontSize: '13px' },
 });
 
@@ -54,7 +57,10 @@ interface EditorProps {
 }
 
 const COLOURS = HighlightStyle.define([
-  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
+  {
+    tag: [tags.propertyName, tags.definition(tags.propertyName)],
+    color: 'color-mix(in srgb, var(--accent) 72%, var(--text))',
+  },
   { tag: [tags.string, tags.special(tags.string)], color: 'var(--ok)' },
   { tag: [tags.number, tags.bool, tags.null], color: 'var(--waiting)' },
   { tag: tags.comment, color: 'var(--text-3)' },
@@ -127,7 +133,7 @@ function stateOf(text: string, change: Box<(text: string) => void>, schema: Box<
           },
         ],
       }),
-      EditorView.contentAttributes.of({ 'aria-label': 'Source' }),
+      EditorView.contentAttributes.of({ 'aria-label': 'Source', tabindex: '0' }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) change.current(update.state.doc.toString());
       }),

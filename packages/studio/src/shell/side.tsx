@@ -34,7 +34,7 @@ export function Side({ onHelp }: { readonly onHelp: () => void }): ReactElement 
   return (
     <>
       {isOpen && <button type="button" className="side-veil" aria-label="Close the menu" onClick={closeMenu} />}
-      <div className={`side ${isOpen ? 'is-open' : ''}`}>
+      <aside className={`side ${isOpen ? 'is-open' : ''}`} aria-label="Sluice">
         <div className="brand">
           <Mark /> Sluice
         </div>
@@ -56,7 +56,7 @@ export function Side({ onHelp }: { readonly onHelp: () => void }): ReactElement 
         </nav>
         <SideFlows />
         <SideFoot onHelp={onHelp} />
-      </div>
+      </aside>
     </>
   );
 }
@@ -65,7 +65,7 @@ export function Side({ onHelp }: { readonly onHelp: () => void }): ReactElement 
 function OpenCount(): ReactElement | null {
   const { data } = useQuery({ ...questionsQuery, enabled: useMay('approver') });
   const mine = data?.items.filter(({ mayAnswer }) => mayAnswer).length ?? 0;
-  return mine === 0 ? null : <span className="count">{mine}</span>;
+  return mine === 0 ? null : <span className="count" data-amount={mine} />;
 }
 
 function SideFlows(): ReactElement {

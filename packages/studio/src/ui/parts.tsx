@@ -174,7 +174,7 @@ export function Tabs<Id extends string>({ label, tabs, selected, onSelect }: Tab
           }}
         >
           {title}
-          {amount !== undefined && <span className="amount num">{amount}</span>}
+          {amount !== undefined && <span className="amount num" data-amount={amount} />}
         </button>
       ))}
     </div>
