@@ -23,6 +23,8 @@ export const ONE_MORE_BAD = `${BAD} + 1`;
 export const FAILS = 'fails';
 export const RECOVERED = 'recovered';
 export const VERDICT = 'verdict';
+/** The calls that satisfied the checks of a gate that asks a person, since the agent got the word. */
+export const PROVEN = 'proven';
 export const FAULT = 'fault';
 /** The turn from which the evidence of the current agent counts; null if the next turn is an entry. */
 export const ENTRY = 'entry';

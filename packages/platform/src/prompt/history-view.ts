@@ -2,6 +2,7 @@
  * The view of one agent on the shared history. The history itself never changes. A view leaves out, shortens and labels
  * messages. The same history and view always give the same messages.
  */
+import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { asData, textOf, turnOf, type Message } from './messages.ts';
 
@@ -119,10 +120,21 @@ function messagesOf(item: Item, view: View, reader: Reader): Message[] {
     if (steps.length === 0) return [{ role: 'assistant', content }];
     return steps.map((step) => (step.role === 'tool' ? { ...step, content: replayed(step, view) } : step));
   }
+  const calls = new Map(steps.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => [call.id, call.args] as const)));
   const used = steps.flatMap((step) =>
-    step.role === 'tool' ? [`[${item.author ?? ''} used ${step.name ?? 'a tool'}] ${replayed(step, view)}`] : [],
+    step.role === 'tool'
+      ? [`[${item.author ?? ''} ${callText(step, calls.get(step.toolCallId ?? ''))}] ${replayed(step, view)}`]
+      : [],
   );
   return [{ role: 'user', content: [...used, `[${item.author ?? ''}]\n${content}`].join('\n\n') }];
+}
+
+const COMMAND_CHARS = 200;
+
+/** Others see the command that was run: its output alone does not say what it shows. */
+function callText({ name = 'a tool' }: Message, args: Json | undefined): string {
+  const command = isRecord(args) ? args['command'] : undefined;
+  return typeof command === 'string' ? `ran ${name} ${cut(JSON.stringify(command), COMMAND_CHARS)}` : `used ${name}`;
 }
 
 function labelled(item: Item, { untrusted = [] }: View, reader: Reader): string {
