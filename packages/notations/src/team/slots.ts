@@ -34,6 +34,8 @@ export const VOIDED = 'voided';
 export const OPEN = 'open';
 /** The entry in which the author of a silent message already had a second turn. */
 export const ASKED = 'asked';
+/** Stands for the turns that agents no longer see: `{ text, upTo }`. It changes in steps, so that the beginning of requests stays. */
+export const RECAP = 'recap';
 export const IDLE = 'idle';
 export const BROKEN = 'broken';
 export const STATE = 'state';

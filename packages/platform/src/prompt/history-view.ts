@@ -51,7 +51,9 @@ export interface Reader {
   readonly id: string;
   /** The sources that were assembled for the reader. They stand between its own messages and the message to it. */
   readonly context: Json;
-  /** Replaces all turns that are older than the kept ones. */
+  /**
+   * Replaces the turns up to `upTo`. Journals of older versions have a text, which replaces all turns that are older than the kept ones.
+   */
   readonly recap: Json;
 }
 
@@ -64,9 +66,19 @@ export function viewHistory(items: readonly Item[], view: View, reader: Reader):
   ];
   const render = (item: Item): Message[] => messagesOf(item, view, reader);
   if (view.own === true) return ownView(given, rest, view, reader);
-  const recap: Message[] = reader.recap === null ? [] : [{ role: 'user', content: textOf(reader.recap) }];
-  const kept = reader.recap === null || view.keep === undefined ? rest : recentTurns(rest, view.keep);
+  const recap = recapOf(reader.recap);
+  const kept = keptOf(rest, view, reader.recap);
   return [...given.flatMap(render), ...recap, ...windowed(kept, view).flatMap(render), ...contextOf(reader)];
+}
+
+function recapOf(recap: Json): Message[] {
+  const text = isRecord(recap) ? (recap['text'] ?? null) : recap;
+  return text === null ? [] : [{ role: 'user', content: textOf(text) }];
+}
+
+function keptOf(items: readonly Item[], { keep }: View, recap: Json): readonly Item[] {
+  if (isRecord(recap)) return items.filter((item) => (item.turn ?? 0) > Number(recap['upTo']));
+  return recap === null || keep === undefined ? items : recentTurns(items, keep);
 }
 
 /** In the order in which the filters are documented: kind and author, then age, then number. */
