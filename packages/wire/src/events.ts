@@ -70,6 +70,8 @@ interface NodeEventFields {
     costUsd: number;
     call: EffectKey;
   };
+  /** A reply, or arguments of its calls, that are almost JSON were read without another call. */
+  'reply.repaired': { agent: string; call: EffectKey; how: readonly string[] };
   /** `call` is the reply that proposed it. */
   'tool.proposed': { agent: string; tool: string; args: Json; call: EffectKey };
   /** Controls have judged a call before it is made. */
@@ -116,6 +118,8 @@ interface NodeEventFields {
   'wait.finished': { signal: string | null; data: Json; by: string };
   'budget.reached': { budget: string; left: number; needed: number };
   'budget.raised': { budget: string; by: number };
+  /** A condition cannot be evaluated as it stands, so it does not hold. `guard` is the condition; null if the author wrote none. */
+  'guard.failed': { guard: string | null; why: string };
   trouble: { message: string };
   'undo.started': { tool: string; args: Json };
   'undo.finished': { tool: string; error: EventError | null };
@@ -130,6 +134,8 @@ export const CLOSED_BECAUSE: { readonly [reason in NodeEventFields['question.clo
 /** The fields of each event of the run as a whole. */
 interface RunEventFields {
   'run.started': { flow: string; input: Json };
+  /** A remark of a person to the agents, or to one of them. */
+  'guidance.given': { by: string; text: string; agent: string | null };
   'run.cancelled': { by: string; reason: string };
   /** The run has most of what a run may have. `ends`: it has all of it, and stops. */
   'run.limited': { limit: 'events' | 'bytes'; used: number; max: number; ends: boolean };

@@ -41,6 +41,7 @@ export const ERROR_CODES = [
   'old-node',
   'too-many-files',
   'pii-key',
+  'journal-key',
   'pii-blocked',
   'pii-service',
   'file-not-found',
@@ -115,6 +116,7 @@ export const ERROR_CODES = [
   'approval-not-found',
   'approval-closed',
   'bad-answer',
+  'bad-guidance',
   'not-a-choice',
   'stale-payload',
   'self-approval',
@@ -132,6 +134,8 @@ export const ERROR_CODES = [
   'token-not-found',
   'bad-issuer',
   'bad-request',
+  'flow-changed',
+  'stale-source',
   'unauthenticated',
   'cross-site',
   'wrong-host',
@@ -139,6 +143,7 @@ export const ERROR_CODES = [
   'flow-not-found',
   'breaker-not-found',
   'call-not-found',
+  'attachment-not-found',
   'body-too-large',
   'unsupported-media-type',
   'too-many-requests',
@@ -155,7 +160,7 @@ export const ERROR_CODES = [
   'missing-prerequisite',
 ] as const;
 
-type ErrorCode = (typeof ERROR_CODES)[number];
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export function isErrorCode(code: string): code is ErrorCode {
   return ERROR_CODES.some((each) => each === code);

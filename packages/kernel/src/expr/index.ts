@@ -1,4 +1,5 @@
 /** What other packages use of `kernel/expr`. */
+export { mended } from './almost-json.ts';
 export { bindOf, childrenOf, fieldOf, listMacroOf, pathOfAst, typeIn } from './ast.ts';
 export type { ListMacro } from './ast.ts';
 export { canonical } from './canonical.ts';
@@ -21,3 +22,4 @@ export { oneObject, parsedJson, readingsOf, reply, unfenced } from './reply.ts';
 export { patternProblem, schemaPattern } from './text-search.ts';
 export { instantOf } from './time.ts';
 export { TYPE_NAMES } from './value.ts';
+export { wordIn } from './words.ts';

@@ -5,12 +5,15 @@ import type { AgentDef, Expr, NodeId, Write } from '@sluice-internal/kernel/ir';
 import { POISON, checkVerifier, jsonMap, listed, name, verifierField } from '@sluice-internal/compile/document';
 import { path, quote } from '@sluice-internal/compile/expressions';
 import {
+  IF_OBJECT,
   NO_RETRY,
   OBSERVATIONS,
   ONE_REPAIR,
   REPLY,
   VERDICT,
   addTurn,
+  GUIDANCE,
+  hearsAs,
   replyMode,
   set,
   verifierOf,
@@ -41,6 +44,7 @@ type Parts = Expr;
 export const agentNode = nodeType<typeof schema, Parts>({
   type: 'agent',
   schema,
+  words: true,
   shape: 'agent',
   poison: { agent: POISON },
   check: checkAgent,
@@ -96,15 +100,19 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   const isJudged = verifierOf(value.verifier, null) !== null;
   if (agent !== undefined && (agent.tools.length > 0 || isJudged)) return lowerTurn(lowering, prepared, agent);
   const output = agent?.output ?? null;
-  kit.call(lowering.entered(prepared), {
-    effect: kit.builder.model(id, prepared.parts),
-    ...fitOf(lowering, value, output),
-    writes: outputs(lowering, value, output, 'it.text'),
-    timeoutMs: lowering.timeoutMs(prepared),
-    retry: lowering.retry(prepared),
-    next: lowering.routes(prepared),
-    ...lowering.errors(prepared),
-  });
+  const effect = kit.builder.model(id, prepared.parts);
+  kit.call(
+    { ...lowering.entered(prepared), hears: hearsAs(id) },
+    {
+      effect: { ...effect, input: { ...effect.input, messages: GUIDANCE } },
+      ...fitOf(lowering, value, output),
+      writes: outputs(lowering, value, output, 'it.text'),
+      timeoutMs: lowering.timeoutMs(prepared),
+      retry: lowering.retry(prepared),
+      next: lowering.routes(prepared),
+      ...lowering.errors(prepared),
+    },
+  );
 }
 
 function lowerTurn(lowering: Lowering, prepared: Prepared<Value, Parts>, agent: AgentDef): void {
@@ -170,10 +178,20 @@ function addAgentTurn(
   });
 }
 
-/** An object is expected if the agent has a schema for one, or if the flow reads a field of the output. */
-function fitOf({ expressions }: Lowering, { id, agent }: Value, schema: Json): Pick<AgentTurn, 'schema' | 'fit'> {
+/**
+ * An object is expected if the agent has a schema for one, or if a field of the output decides a route or enters an argument. A field
+ * that only texts read costs no call.
+ */
+function fitOf(
+  { expressions, slots }: Lowering,
+  { id, agent }: Value,
+  schema: Json,
+): Pick<AgentTurn, 'schema' | 'fit'> {
   if (schema !== null) return { schema };
-  return expressions.readsField(id, agent) ? { fit: ONE_REPAIR } : {};
+  const fields = expressions.decidingFields(id, agent);
+  if (fields.length > 0) return { fit: { ...ONE_REPAIR, reads: { of: [slots.of(id), 'output'], fields } } };
+  if (!expressions.readsField(id, agent)) return {};
+  return { fit: expressions.readsWhole(id, agent) ? ONE_REPAIR : IF_OBJECT };
 }
 
 function outputs(
