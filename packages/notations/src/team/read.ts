@@ -1,5 +1,13 @@
 /** Reads a team: all mistakes at once, names resolved. The strategy then reads its own keys of `Selection`. */
-import { POISON, SECTION_NAMES, checkVerifier, declareIds, namesAt, readShape, tighter } from '@sluice-internal/compile/document';
+import {
+  POISON,
+  SECTION_NAMES,
+  checkVerifier,
+  declareIds,
+  namesAt,
+  readShape,
+  tighter,
+} from '@sluice-internal/compile/document';
 import type { Definitions, ReadDocument, Shaped } from '@sluice-internal/compile/document';
 import { childOf, nearest, quoted, textOf } from '@sluice-internal/compile/source';
 import type { Path, Report } from '@sluice-internal/compile/source';

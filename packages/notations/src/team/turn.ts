@@ -88,7 +88,7 @@ export function addTurnOf(
 /** Afterwards `message` holds the message and `signal` the keyword of its handoff call, or null. */
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);
-  const { hint, origin, enters, begin, at, opening = [], counts = true, entry = 'each' } = turn;
+  const { hint, origin, enters, begin, at, counts = true } = turn;
   const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
   // A session that ends here returns the message before.
   const over = l.builder.failedEnd(OUTPUT);
@@ -102,12 +102,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     at,
     ...hearsOf(turn, who),
     charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
-    opening: [
-      ...recapped(l.team),
-      ...numbered(who.name, counts, entry),
-      ...(isHeld ? [set(SPEAKER, quote(hint))] : []),
-      ...opening,
-    ],
+    opening: [...openingOf(l, turn, who), ...(isHeld ? [set(SPEAKER, quote(hint))] : []), ...(turn.opening ?? [])],
     input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
     ...closingOf(l, turn, who),
@@ -125,6 +120,10 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   });
   if (isHeld) l.turns.push({ place: hint, agent: who.name, begin: first });
   return first;
+}
+
+function openingOf(l: Lowering, { counts = true, entry = 'each' }: TeamTurn, { name }: Member): readonly Write[] {
+  return [...recapped(l.team), ...numbered(name, counts, entry)];
 }
 
 function hearsOf({ input }: TeamTurn, { name, isFresh }: Member): Pick<AgentTurn, 'hears'> {
