@@ -88,7 +88,7 @@ export function addTurnOf(
 /** Afterwards `message` holds the message and `signal` the keyword of its handoff call, or null. */
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);
-  const { hint, origin, enters, begin, at, counts = true } = turn;
+  const { hint, origin, enters, begin, at } = turn;
   const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
   // A session that ends here returns the message before.
   const over = l.builder.failedEnd(OUTPUT);
@@ -101,7 +101,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     begin,
     at,
     ...hearsOf(turn, who),
-    charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
+    charges: chargesOf(l, turn),
     opening: [...openingOf(l, turn, who), ...(isHeld ? [set(SPEAKER, quote(hint))] : []), ...(turn.opening ?? [])],
     input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
@@ -120,6 +120,10 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   });
   if (isHeld) l.turns.push({ place: hint, agent: who.name, begin: first });
   return first;
+}
+
+function chargesOf({ meter }: Lowering, { counts = true, charges = [] }: TeamTurn): AgentTurn['charges'] {
+  return [...(counts && meter !== null ? [meter] : []), ...charges];
 }
 
 function openingOf(l: Lowering, { counts = true, entry = 'each' }: TeamTurn, { name }: Member): readonly Write[] {
