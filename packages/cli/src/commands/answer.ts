@@ -6,7 +6,7 @@ import type { GivenAnswer, OpenedRun, Store } from '@sluice-internal/engine/port
 import { questionsOf } from '@sluice-internal/engine/report';
 import { readJson, usage } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
-import { currentUser, personHere } from '../session/ask-person.ts';
+import { choiceMeant, currentUser, personHere } from '../session/ask-person.ts';
 import type { Options } from '../table/command-table.ts';
 import { requireNext, withRunSession } from '../session/continue-run.ts';
 import { followToResult } from '../session/follow.ts';
@@ -25,9 +25,11 @@ export async function answerCommand(
   const given: GivenAnswer = { choice, by: options.as ?? currentUser(), ...present({ edit, text, payload, key }) };
   demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
   return withRunSession(cli, runAsking, id, options, async (session, opened) => {
-    const { run, program, seq } = opened;
+    const { run, program, seq, state } = opened;
     // Without `--as`, the person whose user this is; the user itself if the run has no people.
-    const answer = options.as === undefined ? { ...given, by: personHere(program.flow.people) ?? given.by } : given;
+    const by = options.as === undefined ? (personHere(program.flow.people) ?? given.by) : given.by;
+    const choices = questionsOf(program, state).find((each) => each.id === id)?.choices ?? [];
+    const answer = { ...given, by, choice: choiceMeant(choice, choices) };
     demandContent(opened, id, answer);
     await requireNext(session, opened, options, { type: 'answer', id, answer });
     await session.engine.answer(id, answer);

@@ -27,6 +27,8 @@ export const ONE_MORE_BAD = `${BAD} + 1`;
 export const FAILS = 'fails';
 export const RECOVERED = 'recovered';
 export const VERDICT = 'verdict';
+/** The calls that satisfied the checks of a gate that asks a person, since the agent got the word. */
+export const PROVEN = 'proven';
 export const FAULT = 'fault';
 /** The turn from which the evidence of the current agent counts; null if the next turn is an entry. */
 export const ENTRY = 'entry';
@@ -36,6 +38,8 @@ export const VOIDED = 'voided';
 export const OPEN = 'open';
 /** The entry in which the author of a silent message already had a second turn. */
 export const ASKED = 'asked';
+/** Stands for the turns that agents no longer see: `{ text, upTo }`. It changes in steps, so that the beginning of requests stays. */
+export const RECAP = 'recap';
 export const IDLE = 'idle';
 export const BROKEN = 'broken';
 export const STATE = 'state';

@@ -28,6 +28,7 @@ import {
   ENTRY,
   HISTORY,
   OUTPUT,
+  RECAP,
   REJECTED,
   MESSAGE,
   SIGNAL,
@@ -87,7 +88,7 @@ export function addTurnOf(
 /** Afterwards `message` holds the message and `signal` the keyword of its handoff call, or null. */
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);
-  const { hint, origin, enters, begin, at, opening = [], counts = true, entry = 'each' } = turn;
+  const { hint, origin, enters, begin, at } = turn;
   const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
   // A session that ends here returns the message before.
   const over = l.builder.failedEnd(OUTPUT);
@@ -100,7 +101,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     at,
     ...hearsOf(turn, who),
     charges: chargesOf(l, turn),
-    opening: [...numbered(who.name, counts, entry), ...spokenAt(l, turn), ...opening],
+    opening: [...openingOf(l, turn, who), ...spokenAt(l, turn), ...(turn.opening ?? [])],
     input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
     ...closingOf(l, turn, who),
@@ -133,6 +134,10 @@ function chargesOf({ meter }: Lowering, { counts = true, charges = [] }: TeamTur
   return counts && meter !== null ? [meter, ...charges] : charges;
 }
 
+function openingOf(l: Lowering, { counts = true, entry = 'each' }: TeamTurn, { name }: Member): readonly Write[] {
+  return [...recapped(l.team), ...numbered(name, counts, entry)];
+}
+
 function hearsOf({ input }: TeamTurn, { name, isFresh }: Member): Pick<AgentTurn, 'hears'> {
   return input === undefined && !isFresh ? { hears: hearsAs(name, [remarkTo(name)]) } : {};
 }
@@ -158,12 +163,10 @@ function numbered(agent: string, counts: boolean, entry: NonNullable<TeamTurn['e
 }
 
 function sharedInput(l: Lowering, who: Member): Input {
-  const recap = recapOf(l.team);
-  const view = { ...(who.view as { [field: string]: never } | null), ...(recap === null ? {} : { keep: recap.keep }) };
   return {
     history: HISTORY,
-    ...(Object.keys(view).length === 0 ? {} : { view: literal(view) }),
-    ...(recap === null ? {} : { recap: recap.text }),
+    ...(who.view === null ? {} : { view: literal(who.view) }),
+    ...(recapped(l.team).length === 0 ? {} : { recap: RECAP }),
     ...(who.sources === null ? {} : { context: contextOf(who), prompt: reminder() }),
   };
 }
@@ -250,14 +253,21 @@ function directive(agent: string, content: Expr): Expr {
 }
 
 /**
- * Compaction without a model: after `TriggerTurnCount` turns, agents see the latest turns in full and a recap of the rest.
- * Only the view changes; routes and gates do not read it. Null if agents see everything.
+ * Compaction without a model: after `TriggerTurnCount` turns, agents see the latest `KeepRecentTurns` and a recap of the rest. Then
+ * new turns are only added, until there are `TriggerTurnCount` again. So a request begins like the one before, which providers
+ * charge less for. Only the view changes; routes and gates do not read it. Empty if agents see everything.
  */
-function recapOf(team: Team) {
+function recapped(team: Team): readonly Write[] {
   const settings = team.raw.Compaction;
-  if (settings === undefined || !isCompacted(team)) return null;
+  if (settings === undefined || !isCompacted(team)) return [];
+  const { TriggerTurnCount: most, KeepRecentTurns: kept } = settings;
   const text = isLossless(team) ? lossless() : '"[Earlier turns are left out.]"';
-  return { keep: settings.KeepRecentTurns, text: `size(${TURNS}) > ${settings.TriggerTurnCount} ? ${text} : null` };
+  const recap = object([
+    ['text', text],
+    ['upTo', `size(${TURNS}) - ${kept}`],
+  ]);
+  const seen = `size(${TURNS}) - (${RECAP} == null ? 0 : ${RECAP}.upTo)`;
+  return [set(RECAP, `${seen} >= ${most} ? ${recap} : ${RECAP}`)];
 }
 
 /** `lossless` needs a state and an evidence store. */

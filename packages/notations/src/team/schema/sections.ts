@@ -75,6 +75,7 @@ const report = () => ({
   NoFailures: bool().optional().describe('False: the report may have failures. Default: true.'),
   HasAssertions: bool().optional().describe('True: the tests must assert something. Default: false.'),
 });
+const nothing = () => ({});
 const tests = () => ({
   FindRelatedCommand: name().optional().describe('The command that tests a changed file. `{file}` is its path.'),
   FullSuiteCommand: name().optional().describe('The command that runs all tests.'),
@@ -97,6 +98,7 @@ const keyed = ruled(
     FileExists: record(file).optional().describe('A file is on disk.'),
     TestReport: record(report).optional().describe('The test report has results and no failures.'),
     ChecklistComplete: record(checklist).optional().describe('Every item of a list is done.'),
+    BriefComplete: record(nothing).optional().describe('The brief has a goal, files to change and criteria.'),
     RelatedTestsPass: json().optional().describe('The tests of the changed files pass.'),
     ...stray(),
   })),
@@ -119,6 +121,7 @@ const requirement = z
     typed('FileExists', file),
     typed('TestReport', report),
     typed('ChecklistComplete', checklist),
+    typed('BriefComplete', nothing),
     typed('RelatedTestsPass', tests),
   ])
   .transform(({ Type, ...fields }) => (Type === undefined ? fields : { [Type]: fields }));
