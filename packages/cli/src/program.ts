@@ -108,6 +108,7 @@ const HANDLERS = {
   answer: async () => (await import('./commands/answer.ts')).answerCommand,
   signal: async () => (await import('./commands/signal.ts')).signalCommand,
   resume: async () => (await import('./commands/resume.ts')).resumeCommand,
+  retry: async () => (await import('./commands/retry.ts')).retryCommand,
   fork: async () => (await import('./commands/fork.ts')).forkCommand,
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
   cancel: async () => (await import('./commands/cancel.ts')).cancelCommand,

@@ -8,6 +8,7 @@ export { createNarrator, storyLog, storyOf } from './narrate.ts';
 export { createPublicEvents } from './public-events.ts';
 export { enteredBy } from './entered.ts';
 export { reportOf } from './report.ts';
+export { retryPoint } from './retry-point.ts';
 export { receiptsByCall } from './receipts.ts';
 export { authoredNames } from './skipped.ts';
 export { usageOf } from './usage.ts';

@@ -58,11 +58,11 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
         const help = answerMeant(flow, reader, id)?.help ?? `Did you mean \`${valueOf(id)}\`?`;
         return meant.is === 'nothing' ? { ...meant, help } : meant;
       }
-      if (flow.nodes.get(id)?.facts.choices === undefined) return { is: 'node', id };
+      if (flow.nodes.get(id)?.facts.choices === undefined || ANSWER_FIELDS.has(field ?? '')) return { is: 'node', id };
       return {
         is: 'nothing',
-        message: `approval \`${id}\` has no ${field === undefined ? 'value' : 'fields'}`,
-        help: `Its choice is \`${valueOf(id)}\`.`,
+        message: `approval \`${id}\` has no ${field === undefined ? 'value' : `field \`${field}\``}`,
+        help: `Its choice is \`${valueOf(id)}\`; it also has \`${id}.data\`, \`${id}.text\` and \`${id}.by\`.`,
       };
     },
     schema({ path: [root = '', field] }, meaning, recent) {
@@ -83,6 +83,9 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
     },
   };
 }
+
+/** The parts of an answer beside its choice. */
+const ANSWER_FIELDS: ReadonlySet<string> = new Set(['data', 'text', 'by']);
 
 /** Names that every flow has, and those of the items around the reader; null for any other name. */
 function contextMeaning(

@@ -51,6 +51,7 @@ export const STATUS: { readonly [code: string]: number } = {
   'bad-budget': 422,
   'bad-definition': 422,
   'bad-fork': 422,
+  'bad-retry': 422,
   'bad-input': 422,
   'bad-migration': 422,
   'bad-token': 422,

@@ -99,7 +99,7 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   if (agent !== undefined && (agent.tools.length > 0 || isJudged)) return lowerTurn(lowering, prepared, agent);
   const output = agent?.output ?? null;
   kit.call(lowering.entered(prepared), {
-    effect: kit.builder.model(id, prepared.parts),
+    effect: kit.builder.model(id, promptAt(lowering, prepared)),
     ...fitOf(lowering, value, output),
     writes: outputs(lowering, value, output, 'it.text'),
     timeoutMs: lowering.timeoutMs(prepared),
@@ -159,7 +159,7 @@ function addAgentTurn(
     ...present({ enters, at, begin: id, verifier: verifier ?? undefined }),
     charges,
     opening: [set('turn', quote(node.id))],
-    input: { prompt: parts },
+    input: { prompt: promptAt(lowering, { ...prepared, node, parts }) },
     user: lowering.user,
     tools,
     ...fitOf(lowering, node.value, output),
@@ -170,6 +170,13 @@ function addAgentTurn(
     fail,
     refused: fail,
   });
+}
+
+/** With the words of the person whose answer led here. */
+function promptAt({ isTold }: Lowering, { node, parts }: Prepared<Value, Parts>): Expr {
+  if (!isTold(node.id)) return parts;
+  const said = `text("\\n\\nA person answered \\"", ${SLOT.said}.choice, "\\": ", ${SLOT.said}.text)`;
+  return `text(${parts}, ${SLOT.said}.text == null || trim(${SLOT.said}.text) == "" ? "" : ${said})`;
 }
 
 /**
@@ -189,7 +196,7 @@ function fitOf(
 }
 
 function outputs(
-  { slots, expressions, out }: Lowering,
+  { slots, expressions, out, isTold }: Lowering,
   { id, agent }: Value,
   schema: Json,
   value: Expr,
@@ -198,6 +205,7 @@ function outputs(
   return [
     { slot: slots.of(id), path: ['output'], mode, value },
     ...(expressions.uses.bare ? [{ slot: SLOT.agent, mode, value }] : []),
+    ...(isTold(id) ? [set(SLOT.said, 'null')] : []),
     ...out(value, mode),
   ];
 }
