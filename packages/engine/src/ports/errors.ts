@@ -41,6 +41,7 @@ export const ERROR_CODES = [
   'old-node',
   'too-many-files',
   'pii-key',
+  'journal-key',
   'pii-blocked',
   'pii-service',
   'file-not-found',
@@ -116,6 +117,7 @@ export const ERROR_CODES = [
   'approval-not-found',
   'approval-closed',
   'bad-answer',
+  'bad-guidance',
   'not-a-choice',
   'stale-payload',
   'self-approval',
@@ -133,6 +135,8 @@ export const ERROR_CODES = [
   'token-not-found',
   'bad-issuer',
   'bad-request',
+  'flow-changed',
+  'stale-source',
   'unauthenticated',
   'cross-site',
   'wrong-host',
@@ -140,6 +144,7 @@ export const ERROR_CODES = [
   'flow-not-found',
   'breaker-not-found',
   'call-not-found',
+  'attachment-not-found',
   'body-too-large',
   'unsupported-media-type',
   'too-many-requests',
@@ -156,7 +161,7 @@ export const ERROR_CODES = [
   'missing-prerequisite',
 ] as const;
 
-type ErrorCode = (typeof ERROR_CODES)[number];
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export function isErrorCode(code: string): code is ErrorCode {
   return ERROR_CODES.some((each) => each === code);

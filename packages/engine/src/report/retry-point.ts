@@ -50,9 +50,9 @@ function failedIn({ program, state, events }: ReadRun, calls: ReturnType<typeof 
     const call = calls.get(event.key);
     return call !== undefined && lost.has(nameAt(program.flow, call.node)) ? call.seq : [];
   });
-  const decisive = events.find(({ seq }) => seq === failureOf(program, events)?.seq);
-  const key = decisive !== undefined && 'key' in decisive ? decisive.key : null;
-  const last = key === null ? undefined : calls.get(key as EffectKey);
+  const failedAt = failureOf(program, events)?.seq;
+  const decisive = events.find(({ seq }) => seq === failedAt);
+  const last = decisive !== undefined && 'key' in decisive ? calls.get(decisive.key) : undefined;
   const points = [...failed, ...(last === undefined ? [] : [last.seq])];
   if (points.length === 0 && decisive !== undefined && decisive.seq > 1) points.push(decisive.seq - 1);
   if (points.length > 0) return points;

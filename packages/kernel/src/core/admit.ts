@@ -13,6 +13,8 @@ import { admitDrop, canDrop, isCall, lateResult, resume, resultEvent } from './d
 import { isForkDue, isOver, isPast } from './due.ts';
 import { authorOf } from './failure.ts';
 import { grant } from './grant.ts';
+import { guide } from './guidance.ts';
+import { isStopping, stopping } from './state.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import { askOf } from './walk.ts';
@@ -64,6 +66,8 @@ function admitOpen(
       return metLimit(state, fact);
     case 'break':
       return broken(program, state, fact.why);
+    case 'guide':
+      return guide(program, state, fact);
     case 'cancel':
       return stop(state, { by: fact.by, why: fact.why });
   }
@@ -102,7 +106,7 @@ function stop(state: RunState, how: Pick<Halted, 'by' | 'why' | 'movedTo'>): rea
   // Nobody will say if a call happened, so the run ends REVIEW_REQUIRED.
   const unclear = isStopping(state) ? openSearches(state) : [];
   if (unclear.length > 0) return unclear.map((pending) => unanswered(pending, how.by));
-  if (isStopping(state)) return { refused: 'run-ended', message: `run \`${state.run}\` is already stopping` };
+  if (isStopping(state)) return stopping(state);
   return halt(state, { state: 'cancelled', code: 'USER_CANCEL', ...how });
 }
 
@@ -116,10 +120,6 @@ function openSearches({ pending }: RunState): readonly Pending[] {
 function unanswered(pending: Pending, by: string): EventBody {
   const choice = pending.question?.onExpiry ?? '';
   return resultEvent(pending, { ok: true, value: { choice, by, expired: true } });
-}
-
-function isStopping({ threads }: RunState): boolean {
-  return threads.get('0')?.doing.is === 'unwinding';
 }
 
 /** The notes of protections come before the result of a call. */
@@ -198,7 +198,7 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   const question = pending?.question;
   if (pending === undefined || question === undefined || question === null || pending.observed !== null)
     return { refused: 'approval-closed', message: `no open question has the id \`${id}\`` };
-  const refusal = refusalOf(program.flow, state, pending, given) ?? unfitAnswer(program, state, pending, given);
+  const refusal = refusalOf(program, state, pending, given) ?? unfitAnswer(program, state, pending, given);
   if (refusal !== null) return recorded(pending, given, refusal);
   const counted = countedOnly(pending, given);
   if (counted !== null) return [counted];

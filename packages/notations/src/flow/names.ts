@@ -58,12 +58,7 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
         const help = answerMeant(flow, reader, id)?.help ?? `Did you mean \`${valueOf(id)}\`?`;
         return meant.is === 'nothing' ? { ...meant, help } : meant;
       }
-      if (flow.nodes.get(id)?.facts.choices === undefined || ANSWER_FIELDS.has(field ?? '')) return { is: 'node', id };
-      return {
-        is: 'nothing',
-        message: `approval \`${id}\` has no ${field === undefined ? 'value' : `field \`${field}\``}`,
-        help: `Its choice is \`${valueOf(id)}\`; it also has \`${id}.data\`, \`${id}.text\` and \`${id}.by\`.`,
-      };
+      return nodeMeaning(flow, id, field, valueOf(id));
     },
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') {
@@ -81,6 +76,16 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
       if (meaning.is === 'node') return meaning.id;
       return root === 'approvals' && field !== undefined && flow.nodes.has(field) ? field : null;
     },
+  };
+}
+
+/** A node and its fields. The choice of an approval is not among them. */
+function nodeMeaning(flow: Flow, id: string, field: string | undefined, choice: string): Meaning {
+  if (flow.nodes.get(id)?.facts.choices === undefined || ANSWER_FIELDS.has(field ?? '')) return { is: 'node', id };
+  return {
+    is: 'nothing',
+    message: `approval \`${id}\` has no ${field === undefined ? 'value' : `field \`${field}\``}`,
+    help: `Its choice is \`${choice}\`; it also has \`${id}.data\`, \`${id}.text\` and \`${id}.by\`.`,
   };
 }
 

@@ -9,6 +9,7 @@ import {
   IF_OBJECT,
   OBSERVATIONS,
   REPLY,
+  VERDICT,
   WHOLE_IF_OBJECT,
   addTurn,
   errorOf,
@@ -112,6 +113,7 @@ function addBranch(
   return l.kit.fork(stepOf(l, stage.id, 'run'), {
     over: { heads: [{ name: nameOf(l, stage.id), to: head }] },
     timeoutMs: stage.timeoutMs,
+    ...exceptPeople(stage),
     into: OUTCOME,
     gather: [{ slot: result, mode: 'last' }, ...COMMON_GATHER, ...gather],
     next,
@@ -119,11 +121,17 @@ function addBranch(
   });
 }
 
+/** The timeout of a stage stands still while all that its branches still wait for is people. */
+export function exceptPeople({ timeoutMs }: Stage): Pick<ForkNode, 'exceptPeople'> {
+  return timeoutMs === null ? {} : { exceptPeople: true };
+}
+
 /** Slots that the branches of a stage return, also if they fail. */
 export const COMMON_GATHER: ForkNode['gather'] = [
   { slot: OBSERVATIONS, mode: 'concat' },
   { slot: TRIPPED, mode: 'last' },
   { slot: PARTIAL, mode: 'any' },
+  { slot: VERDICT, mode: 'last' },
 ];
 
 /** Adds nodes of a branch of the stage: its calls charge the budget of the stage. */
@@ -194,6 +202,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     input: { prompt },
     tools: def?.tools ?? [],
     ...(schema === null ? { fit: turn.readsObject === true ? IF_OBJECT : WHOLE_IF_OBJECT } : { schema }),
+    ...(stage.verifier === null ? {} : { verifier: stage.verifier }),
     loop: stage.protections.loop,
     visitsMax: runs.max,
     retry: modelRetry(
