@@ -120,7 +120,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
 
   'cli/table': ['kernel', 'engine', 'library'],
   'cli/templates': [],
-  'cli/view': ['kernel', 'wire', 'engine', 'library', 'cli/table'],
+  'cli/view': ['kernel', 'wire', 'compile', 'engine', 'library', 'cli/table'],
   'cli/session': ['kernel', 'compile', 'engine', 'platform', 'tools', 'library', 'evals', 'cli/table', 'cli/view'],
   'cli/commands': [
     ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite', 'platform', 'models', 'tools', 'guard'],

@@ -109,6 +109,7 @@ const HANDLERS = {
   guide: async () => (await import('./commands/guide.ts')).guideCommand,
   signal: async () => (await import('./commands/signal.ts')).signalCommand,
   resume: async () => (await import('./commands/resume.ts')).resumeCommand,
+  retry: async () => (await import('./commands/retry.ts')).retryCommand,
   fork: async () => (await import('./commands/fork.ts')).forkCommand,
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
   cancel: async () => (await import('./commands/cancel.ts')).cancelCommand,

@@ -35,6 +35,7 @@ import type { AnyDefinition } from './define/definition.ts';
 import { CompileError } from './host/errors.ts';
 import { createRun, type Run } from './run.ts';
 import { fork } from './host/fork.ts';
+import { retry } from './host/retry.ts';
 import { migrate } from './host/migrate/migrate.ts';
 import { retentionOptions } from './host/retention.ts';
 import { ServerKeys } from './host/server-keys.ts';
@@ -173,6 +174,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
       await runtime.resume(id, grant === undefined ? undefined : checkedGrant(grant));
       return handle(id);
     },
+    retry: async (id, options = {}) => handle((await retry(runtime, store, id, { ...options, attachments })).run),
     fork: async (id, edits) => handle(await fork(runtime, store, id, { ...edits, attachments })),
     migrate: async (id, given, migration = {}) => {
       const flow = definitions.flowOf(given);

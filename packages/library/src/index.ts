@@ -18,6 +18,7 @@ export type { RunAt, SlotValue } from './host/run-state.ts';
 export type { AnswerOptions, ReadOptions, Result, ResultOptions, Run } from './run.ts';
 export type { Migration } from './host/migrate/migrate.ts';
 export type { AgentEdit, ForkEdits } from './host/fork.ts';
+export type { RetryOptions } from './host/retry.ts';
 export { CompileError, RunFailedError, RunWaitsError } from './host/errors.ts';
 export { agent } from './define/agent.ts';
 export type { Agent, AgentOptions, Reply } from './define/agent.ts';

@@ -19,7 +19,9 @@ export async function answerCommand(
   choice: string,
   options: Options<'answer'>,
 ): Promise<ExitStatus> {
-  const edit = readJson('--edit', options.edit);
+  if (options.edit !== undefined && options.data !== undefined)
+    throw usage('`--data` and `--edit` both pass the data of the answer', 'Give one of the two.');
+  const edit = readJson('--edit', options.edit) ?? readJson('--data', options.data);
   const { text, payload } = options;
   const key = options.key === undefined ? undefined : readKey(cli, options.key);
   const given: GivenAnswer = { choice, by: options.as ?? currentUser(), ...present({ edit, text, payload, key }) };
@@ -53,7 +55,7 @@ function demandContent({ program, state }: OpenedRun, id: string, answer: GivenA
     const isCall = question?.kind === 'tool_call';
     throw usage(
       `\`${answer.choice}\` needs ${isCall ? 'the arguments to call with' : 'data'}`,
-      `Give ${isCall ? 'them' : 'it'} as JSON: sluice answer ${id} ${answer.choice} --edit '{"amount": 20}'`,
+      `Give ${isCall ? 'them' : 'it'} as JSON: sluice answer ${id} ${answer.choice} ${isCall ? '--edit' : '--data'} '{"amount": 20}'`,
     );
   }
   if (needs !== undefined)

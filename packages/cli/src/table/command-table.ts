@@ -74,8 +74,8 @@ export const COMMANDS = {
     '--max-cost <usd>': 'exit 1 if a run can cost more, or if nothing limits its cost',
   },
   graph: {
-    about: 'draw a flow',
-    ...FLOW,
+    about: 'draw a flow, or what happened in a run',
+    '<file>': 'the document, or the id of a run',
     '-f, --format <format>': {
       about: 'the format of the picture',
       choices: ['mermaid', 'dot', 'svg', 'json'],
@@ -106,6 +106,7 @@ export const COMMANDS = {
     '<choice>': 'one of its choices',
     ...CONTINUE,
     '--edit <json>': 'data that replaces the proposed data',
+    '--data <json>': 'data for the `fields` of the question',
     '--text <text>': 'words for the agent, or a remark',
     '--as <who>': 'the name of the person who answers: one of `people`, if the flow declares any',
     '--key <file>': 'the private key of that person, or its name in `sluice keys list`',
@@ -132,6 +133,13 @@ export const COMMANDS = {
     ...CONTINUE,
     '--budget <name=amount...>': 'add to a budget that was used up, and go on: tool_calls=20, cost_usd=0.5',
     '--as <who>': 'the name of the person who adds to the budget',
+  },
+  retry: {
+    about: 'try a run again from the call that failed; what succeeded before stays',
+    ...RUN,
+    ...CONTINUE,
+    ...NEW_RUN,
+    '--as <who>': 'the name of the person who tries again',
   },
   fork: {
     about: 'start a new run from a past event of a run, with edits',

@@ -94,6 +94,7 @@ export const ERROR_CODES = [
   'resume-not-stopped',
   'resume-undone',
   'bad-fork',
+  'bad-retry',
   'bad-migration',
   'bad-restore',
   'unknown-slot',

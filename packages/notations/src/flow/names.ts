@@ -58,12 +58,7 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
         const help = answerMeant(flow, reader, id)?.help ?? `Did you mean \`${valueOf(id)}\`?`;
         return meant.is === 'nothing' ? { ...meant, help } : meant;
       }
-      if (flow.nodes.get(id)?.facts.choices === undefined) return { is: 'node', id };
-      return {
-        is: 'nothing',
-        message: `approval \`${id}\` has no ${field === undefined ? 'value' : 'fields'}`,
-        help: `Its choice is \`${valueOf(id)}\`.`,
-      };
+      return nodeMeaning(flow, id, field, valueOf(id));
     },
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') {
@@ -83,6 +78,19 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
     },
   };
 }
+
+/** A node and its fields. The choice of an approval is not among them. */
+function nodeMeaning(flow: Flow, id: string, field: string | undefined, choice: string): Meaning {
+  if (flow.nodes.get(id)?.facts.choices === undefined || ANSWER_FIELDS.has(field ?? '')) return { is: 'node', id };
+  return {
+    is: 'nothing',
+    message: `approval \`${id}\` has no ${field === undefined ? 'value' : `field \`${field}\``}`,
+    help: `Its choice is \`${choice}\`; it also has \`${id}.data\`, \`${id}.text\` and \`${id}.by\`.`,
+  };
+}
+
+/** The parts of an answer beside its choice. */
+const ANSWER_FIELDS: ReadonlySet<string> = new Set(['data', 'text', 'by']);
 
 /** Names that every flow has, and those of the items around the reader; null for any other name. */
 function contextMeaning(

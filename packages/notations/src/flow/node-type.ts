@@ -76,6 +76,10 @@ export interface Lowering {
   readonly expressions: Expressions;
   /** True if the flow has a cap on visits. */
   readonly capped: boolean;
+  /** True if an agent comes after this approval, before another agent: it is told what the person wrote. */
+  tellsAgents(approval: string): boolean;
+  /** True if such an approval comes before the agent. */
+  isTold(agent: string): boolean;
   /** The name under which questions are asked. */
   readonly askedBy: string;
   /** The name of an authored node, with the names of the maps around it: `each/worker`. */

@@ -66,6 +66,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'bad-definition': 422,
   'bad-fork': 422,
   'bad-guidance': 422,
+  'bad-retry': 422,
   'bad-input': 422,
   'bad-migration': 422,
   'bad-quota': 422,

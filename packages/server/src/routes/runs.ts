@@ -357,6 +357,7 @@ const errors = ['run-not-found', 'run-ended', 'scripted-run', 'lease-lost'];
 function actingRoutes(app: App, services: Services): void {
   goingRoutes(app, services);
   sendingRoutes(app, services);
+  branchingRoutes(app, services);
 }
 
 function goingRoutes(app: App, services: Services): void {
@@ -414,6 +415,27 @@ function sendingRoutes(app: App, services: Services): void {
       const by = who.person ?? who.name;
       await (await services.viewOf(who, run)).signal(run, name, { data: body.data ?? null, by });
       return json({ run }, 202);
+    },
+  );
+}
+
+function branchingRoutes(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{
+        method: 'post',
+        path: '/v1/runs/{run}/retry',
+        summary: 'Starts a run that goes on at the call that failed.',
+      },
+      ...{ ...acting, answers: { 201: Taken } },
+      errors: ['run-not-found', 'bad-retry', 'bad-fork', 'scripted-run'],
+    },
+    async ({ params: { run }, who }) => {
+      const view = await services.viewOf(who, run);
+      const { id } = await view.retry(run);
+      return json({ run: id }, 201, { location: `/v1/runs/${encodeURIComponent(id)}` });
     },
   );
   addRoute(

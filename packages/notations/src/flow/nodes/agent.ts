@@ -100,7 +100,7 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   const isJudged = verifierOf(value.verifier, null) !== null;
   if (agent !== undefined && (agent.tools.length > 0 || isJudged)) return lowerTurn(lowering, prepared, agent);
   const output = agent?.output ?? null;
-  const effect = kit.builder.model(id, prepared.parts);
+  const effect = kit.builder.model(id, promptAt(lowering, prepared));
   kit.call(
     { ...lowering.entered(prepared), hears: hearsAs(id) },
     {
@@ -165,7 +165,7 @@ function addAgentTurn(
     ...present({ enters, at, begin: id, verifier: verifier ?? undefined }),
     charges,
     opening: [set('turn', quote(node.id))],
-    input: { prompt: parts },
+    input: { prompt: promptAt(lowering, { ...prepared, node, parts }) },
     user: lowering.user,
     tools,
     ...fitOf(lowering, node.value, output),
@@ -176,6 +176,13 @@ function addAgentTurn(
     fail,
     refused: fail,
   });
+}
+
+/** With the words of the person whose answer led here. */
+function promptAt({ isTold }: Lowering, { node, parts }: Prepared<Value, Parts>): Expr {
+  if (!isTold(node.id)) return parts;
+  const said = `text("\\n\\nA person answered \\"", ${SLOT.said}.choice, "\\": ", ${SLOT.said}.text)`;
+  return `text(${parts}, ${SLOT.said}.text == null || trim(${SLOT.said}.text) == "" ? "" : ${said})`;
 }
 
 /**
@@ -195,7 +202,7 @@ function fitOf(
 }
 
 function outputs(
-  { slots, expressions, out }: Lowering,
+  { slots, expressions, out, isTold }: Lowering,
   { id, agent }: Value,
   schema: Json,
   value: Expr,
@@ -204,6 +211,7 @@ function outputs(
   return [
     { slot: slots.of(id), path: ['output'], mode, value },
     ...(expressions.uses.bare ? [{ slot: SLOT.agent, mode, value }] : []),
+    ...(isTold(id) ? [set(SLOT.said, 'null')] : []),
     ...out(value, mode),
   ];
 }
