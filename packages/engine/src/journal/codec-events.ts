@@ -77,6 +77,11 @@ function optional(value: unknown): string {
   return value === undefined ? '' : `,${JSON.stringify(value)}`;
 }
 
+/** The mark of an effect, or what the call verifies. */
+function deedIn({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): string | undefined {
+  return mark ?? verifies;
+}
+
 /** The optional fields of a request; null if it has none. */
 export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
   const {
