@@ -44,6 +44,7 @@ export const ROWS: { readonly [route: string]: Row } = {
   'POST /v1/runs/{run}/signals/{name}': { access: 'operator', body: { data: 1 } },
   'POST /v1/runs/{run}/guidance': { access: 'operator', body: { text: 'x' } },
   'POST /v1/runs/{run}/fork': { access: 'operator', body: { at: 2 } },
+  'POST /v1/runs/{run}/retry': { access: 'operator' },
   'GET /v1/questions': { access: 'approver' },
   'GET /v1/questions/{id}': { access: 'approver' },
   'POST /v1/questions/{id}/answer': { access: 'approver', body: { choice: 'approve', payload: 'x' } },
