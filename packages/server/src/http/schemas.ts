@@ -276,7 +276,7 @@ export const Question = z
   })
   .openapi('Question');
 
-export const Token = z
+const Token = z
   .object({
     name: z.string(),
     access: z.array(z.string()),
