@@ -26,6 +26,8 @@ export interface ComposeOptions {
   readonly folder: Folder;
   readonly cookie: string;
   readonly isLocal: boolean;
+  /** Documents may be changed. */
+  readonly dev?: boolean | undefined;
   readonly oidc?: OidcOptions | undefined;
   readonly limits?: Partial<Limits> | undefined;
   readonly world?: Pick<CreateEngineOptions, 'models' | 'toolOptions'>;
@@ -41,7 +43,7 @@ export interface ComposedServer {
 }
 
 export function composeServer(options: ComposeOptions): ComposedServer {
-  const { db, folder, cookie, isLocal, oidc, world, onNotice, stopping } = options;
+  const { db, folder, cookie, isLocal, dev = false, oidc, world, onNotice, stopping } = options;
   const engines = new Engines(db, { ...world, onNotice }, (flow) => placesOf(folder, flow));
   const { store, main } = engines;
   const file = fileAt(db);
@@ -49,6 +51,7 @@ export function composeServer(options: ComposeOptions): ComposedServer {
     ...servicesOf({ store, folder, oidc, limits: options.limits, attachments: main.attachments }),
     ...{ isLocal, stopping, cookie },
     erase: file === undefined ? null : (run, by) => eraseRun(store, file, run, by),
+    write: dev && isLocal ? (served, text) => folder.write(served, text) : undefined,
     view: async (who, script) => viewOf(engines.of(script), who),
     viewOf: async (who, run) => {
       const view = viewOf(main, who);

@@ -15,6 +15,10 @@ export const MESSAGE = 'message';
 export const REJECTED = 'rejected';
 /** The output of a session that does not succeed. A refused message is never the output. */
 export const OUTPUT = `${REJECTED} == null ? ${MESSAGE} : null`;
+/** The place whose turn wrote the last message; only of a team with a verifier. */
+export const SPEAKER = 'speaker';
+/** How often the verdict on the end went back to an agent. */
+export const REFLECTED = 'reflected';
 export const SIGNAL = 'signal';
 export const MATCHED = 'matched';
 export const BAD = 'bad';

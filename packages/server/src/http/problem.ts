@@ -53,6 +53,7 @@ const STATUS: { readonly [code in ProblemCode]: number } = {
   'thread-busy': 409,
   'token-exists': 409,
   'stale-payload': 412,
+  'stale-source': 412,
   'body-too-large': 413,
   'value-too-large': 413,
   'unsupported-media-type': 415,
@@ -95,6 +96,7 @@ const STATUS: { readonly [code in ProblemCode]: number } = {
   'journal-replaced': 503,
   'not-delivered': 503,
   'too-many-files': 503,
+  'flow-changed': 412,
   'disk-full': 507,
   // What a request cannot cause: the machine, its settings, or a mistake of the server. The answer does not say which.
   'bad-answer-of-server': 500,
@@ -113,6 +115,7 @@ const STATUS: { readonly [code in ProblemCode]: number } = {
   'journal-older': 500,
   'old-node': 500,
   'pii-key': 500,
+  'journal-key': 500,
   'port-unavailable': 500,
   'run-failed': 500,
   'run-waits': 500,

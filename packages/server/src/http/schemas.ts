@@ -64,7 +64,7 @@ const PlacedEdge = z
     from: z.string(),
     to: z.string(),
     kind: z.enum(['route', 'error', 'branch', 'join', 'over']),
-    label: z.string().nullable(),
+    label: Json,
     back: z.boolean(),
     path: z.string().describe('The line, as path data of SVG.'),
     tip: z.string().describe('The head of the arrow, as path data of SVG.'),

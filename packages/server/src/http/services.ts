@@ -3,7 +3,7 @@ import type { AttachmentStore, EngineView } from '@sluice-internal/library';
 import type { Erased } from '@sluice-internal/library/host';
 import type { Store } from '@sluice-internal/engine/ports';
 import type { Limits, Rates, Streams } from './limits.ts';
-import type { Flows } from './folder.ts';
+import type { Flows, Served } from './folder.ts';
 import type { Oidc } from '../auth/oidc.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { Tokens } from '../auth/tokens.ts';
@@ -37,6 +37,8 @@ export interface Services {
   readonly health: { fullAt: number };
   /** The page listens on this machine only, so files and scripts may be named. */
   readonly isLocal: boolean;
+  /** Replaces the text of a document. Absent unless this is `sluice dev`. */
+  readonly write?: ((served: Served, text: string) => Promise<void>) | undefined;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly cookie: string;

@@ -20,6 +20,7 @@ import {
   ruled,
   some,
   text,
+  verifierField,
 } from '@sluice-internal/compile/document';
 import { quoted } from '@sluice-internal/compile/source';
 import { condition, plainText } from './conditions.ts';
@@ -313,6 +314,7 @@ export const sectionFields = () => ({
   Contracts: list(contract).default([]).describe('Named lists of evidence that routes and transitions require.'),
   FailureHandling: failureHandling.prefault({}).describe('The actions after a refusal.'),
   Verifier: verifier.optional().describe('An agent that audits a state machine.'),
+  verifier: verifierField().describe('The model that judges the end of the session and sees all calls. Default: none.'),
   Validation: validation.prefault({}).describe('The files that validators read, and validators of your own.'),
   TestSelector: record(() => ({
     FindRelatedCommand: name().optional().describe('The command that tests a changed file. `{file}` is its path.'),
