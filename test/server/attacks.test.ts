@@ -184,7 +184,8 @@ test('every route with a body refuses what is no JSON, and nothing changes', asy
     expect(await raw(''), where).toBe(400);
     expect(await raw('[]'), where).toBe(400);
     expect(await raw('null'), where).toBe(400);
-    expect(await raw('"x"'), where).toBe(400);
+    // A text alone is the source of a flow; this server changes none.
+    expect(await raw('"x"'), where).toBe(path.endsWith('/source') ? 403 : 400);
     expect(await raw('{"nobodyKnowsThis":1}'), where).toBe(400);
     expect(await raw(new Uint8Array([0x7b, 0xff, 0xfe, 0x7d])), where).toBe(400);
     expect(await raw(`{"input":${'['.repeat(500)}${']'.repeat(500)}}`), where).toBe(400);

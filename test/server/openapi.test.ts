@@ -85,6 +85,7 @@ test('each answer has the shape that the document describes', async () => {
   await tried('GET', '/v1/questions', { query: '?for=me' });
   await tried('GET', '/v1/questions/{id}');
   const flow = 'flow:\n  id: a\n  entry: b\n  nodes: [{ id: b, type: tool, tool: none }]\n';
+  await tried('PUT', '/v1/flows/{flow}/source', { body: { text: 'x' } });
   for (const text of [flow, 'x', '', 'flow: {', 'a: 1'])
     await tried('POST', '/v1/check', { body: { file: 'a.yaml', text } });
   const start = { input: { message: 'x' }, script: 'refunds' };

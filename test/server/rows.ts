@@ -26,6 +26,7 @@ export const ROWS: { readonly [route: string]: Row } = {
   'GET /v1/flows/{flow}': { access: 'viewer' },
   'GET /v1/flows/{flow}/source': { access: 'viewer' },
   'GET /v1/flows/{flow}/graph': { access: 'viewer' },
+  'PUT /v1/flows/{flow}/source': { access: 'admin', body: { text: 'x' } },
   'POST /v1/check': { access: 'operator', body: { text: 'flow: {}' } },
   'POST /v1/flows/{flow}/runs': { access: 'operator', body: { input: { message: 'x' }, script: 'refunds' } },
   'GET /v1/runs': { access: 'viewer' },

@@ -12,7 +12,7 @@ const PROBLEM_TYPE = 'application/problem+json';
 type ProblemCode = ErrorCode | 'bad-input';
 
 /** The status of each error. The compiler refuses a code without a row. */
-export const STATUS: { readonly [code in ProblemCode]: number } = {
+const STATUS: { readonly [code in ProblemCode]: number } = {
   'bad-request': 400,
   'bad-cursor': 400,
   'bad-run-id': 400,
@@ -222,7 +222,7 @@ function ofScript({ report }: DiagnosticsError): Known {
 }
 
 /** The place of a file on this machine is nobody's business. */
-export function withoutPaths<Each extends { readonly file: string }>(diagnostics: readonly Each[]): readonly Each[] {
+function withoutPaths<Each extends { readonly file: string }>(diagnostics: readonly Each[]): readonly Each[] {
   return diagnostics.map((each) => ({ ...each, file: basename(each.file) }));
 }
 
