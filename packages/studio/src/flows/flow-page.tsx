@@ -146,7 +146,7 @@ function FlowSide({ flow, checked, isChanged }: SideProps): ReactElement {
           onSelect={(id) => setParameters({ tab: id === 'run' ? undefined : id })}
         />
       </div>
-      <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab}`} className="flow-panel">
+      <div id="panel" role="tabpanel" tabIndex={0} aria-labelledby={`tab-${tab}`} className="flow-panel">
         {tab === 'run' && <StartForm flow={flow} isChanged={isChanged} />}
         {tab === 'certificate' && (
           <Certificate now={checked?.bounds ?? null} saved={flow.certificate} isChanged={isChanged} />
