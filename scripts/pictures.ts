@@ -34,7 +34,7 @@ const others: string[] = [];
 for (const { flow, script, input } of EXAMPLES) others.push(await machine.start(flow, script, input));
 const [refund = ''] = others;
 const { run: fork } = await machine.ask<{ readonly run: string }>(`/runs/${refund}/fork`, {
-  at: 8,
+  at: 7,
   set: { triage: { output: { category: 'tech' } } },
 });
 await machine.end();
@@ -45,7 +45,8 @@ try {
     rmSync(folderName, { recursive: true, force: true });
     mkdirSync(folderName, { recursive: true });
   }
-  for (const colorScheme of ['light', 'dark'] as const) for (const width of WIDTHS) await draw(site, colorScheme, width);
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of WIDTHS) await draw(site, colorScheme, width);
 } finally {
   await browser.close();
   await site.end();

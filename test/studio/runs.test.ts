@@ -209,7 +209,7 @@ test('a call with an edit is approved with care: the focus is on Cancel, the cha
 test('a fork with another value goes its own way, and the comparison says where', async () => {
   const { page } = anna;
   const run = runs.get('support_refund') ?? '';
-  await open(page, `/runs/${run}?at=8`);
+  await open(page, `/runs/${run}?at=7`);
   await page.getByRole('button', { name: 'Fork from here' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Change a value (if you like)').selectOption('triage');
