@@ -114,7 +114,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
     ...['studio/run', 'studio/runs', 'studio/shell', 'studio/ui'],
   ],
   'server/auth': ['kernel', 'engine'],
-  'server/http': ['kernel', 'compile', 'engine', 'library', 'server/auth'],
+  'server/http': ['kernel', 'compile', 'engine', 'tools', 'library', 'server/auth'],
   'server/routes': ['kernel', 'compile', 'platform', 'library', 'server/auth', 'server/http'],
   server: ['kernel', 'engine', 'platform', 'library', 'server/auth', 'server/http', 'server/routes'],
 

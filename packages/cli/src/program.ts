@@ -119,6 +119,7 @@ const HANDLERS = {
   erase: async () => (await import('./commands/erase.ts')).eraseCommand,
   diff: async () => (await import('./commands/diff.ts')).diffCommand,
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
+  rekey: async () => (await import('./commands/rekey.ts')).rekeyCommand,
   prune: async () => (await import('./commands/prune.ts')).pruneCommand,
   'memory list': async () => (await import('./commands/memory.ts')).memoryListCommand,
   'memory show': async () => (await import('./commands/memory.ts')).memoryShowCommand,

@@ -186,6 +186,7 @@ export const COMMANDS = {
   erase: { about: 'delete the personal data of a run for good', ...RUN },
   diff: { about: 'print the differences between two runs', ...RUN, '<other>': 'another run' },
   backup: { about: 'copy the database while runs continue', '<file>': 'the file to write' },
+  rekey: { about: 'seal everything that is stored with the first key in SLUICE_JOURNAL_KEY' },
   prune: {
     about: 'remove ended runs by the rule of their flow, or by these options',
     '--flow <id>': 'only runs of this flow',

@@ -41,6 +41,7 @@ export const ERROR_CODES = [
   'old-node',
   'too-many-files',
   'pii-key',
+  'journal-key',
   'pii-blocked',
   'pii-service',
   'file-not-found',
@@ -142,6 +143,7 @@ export const ERROR_CODES = [
   'flow-not-found',
   'breaker-not-found',
   'call-not-found',
+  'attachment-not-found',
   'body-too-large',
   'unsupported-media-type',
   'too-many-requests',
@@ -158,7 +160,7 @@ export const ERROR_CODES = [
   'missing-prerequisite',
 ] as const;
 
-type ErrorCode = (typeof ERROR_CODES)[number];
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export function isErrorCode(code: string): code is ErrorCode {
   return ERROR_CODES.some((each) => each === code);

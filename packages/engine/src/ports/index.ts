@@ -4,6 +4,7 @@ export { createVirtualClock, realClock } from './clock.ts';
 export { operate, update, valueAt } from './cells.ts';
 export type { MadeDecision } from './decisions.ts';
 export { SluiceError, isErrorCode } from './errors.ts';
+export type { ErrorCode } from './errors.ts';
 export { PerformError, fail, failUnsent, failureOf, requireFailure } from './failures.ts';
 export { identified } from './identity.ts';
 export type { GivenAnswer } from './identity.ts';
@@ -38,6 +39,9 @@ export { OPTIONS, refuseEmpty } from './options.ts';
 export type { Meaning } from './options.ts';
 export { allOf, badCursor, eachOf, limitOf, pageOf, placeOf } from './page.ts';
 export { piiKey } from './pii-key.ts';
+export { codecOfProcess } from './journal-key.ts';
+export { NO_CODEC, codecOf, journalKeys, keyIdOf, resealed, resealedBytes } from './seal.ts';
+export type { Codec, JournalKey, Place } from './seal.ts';
 export { toolResult } from './plain-json.ts';
 export type {
   Append,

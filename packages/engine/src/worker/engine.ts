@@ -52,19 +52,7 @@ export function createRuntime(options: EngineOptions): Engine {
     start: (flow, given) => starter.start(flow, given),
     fork: (run, given) => forkRun(host, run, given),
     migrate: (run, flow, given) => migrateRun(host, ownership, run, { ...given, flow }),
-    answer: async (id, answer) => {
-      refuseEmpty('engine.answer', answer, 'bad-answer');
-      const run = await runOfApproval(host, id);
-      await deliver(host, ownership, run, { type: 'answer', id, answer: plainAnswer(answer) });
-      return run;
-    },
-    signal: async (run, name, { data = null, by = 'signal' } = {}) =>
-      deliver(host, ownership, run, { type: 'signal', name, data: plainJson(data), by }),
-    guide: async (run, { text, agent = null, by }) => {
-      requireGuidance(text, agent, by);
-      await deliver(host, ownership, run, { type: 'guide', by, text, agent });
-    },
-    cancel: (run, by, why = NO_REASON) => deliver(host, ownership, run, { type: 'cancel', by, why }),
+    ...actsOf(host, ownership),
     repin: async (run, by, modules) => {
       await host.ensureOpen();
       const owned = await ownership.acquire(run);
@@ -89,6 +77,25 @@ export function createRuntime(options: EngineOptions): Engine {
     feed: (options = {}) => host.changes.follow(options),
     ...listsOf(host),
     close: () => (closing ??= close()),
+  };
+}
+
+/** What people tell a run that may belong to another process. */
+function actsOf(host: Host, ownership: Ownership): Pick<Engine, 'answer' | 'signal' | 'guide' | 'cancel'> {
+  return {
+    answer: async (id, answer) => {
+      refuseEmpty('engine.answer', answer, 'bad-answer');
+      const run = await runOfApproval(host, id);
+      await deliver(host, ownership, run, { type: 'answer', id, answer: plainAnswer(answer) });
+      return run;
+    },
+    signal: async (run, name, { data = null, by = 'signal' } = {}) =>
+      deliver(host, ownership, run, { type: 'signal', name, data: plainJson(data), by }),
+    guide: async (run, { text, agent = null, by }) => {
+      requireGuidance(text, agent, by);
+      await deliver(host, ownership, run, { type: 'guide', by, text, agent });
+    },
+    cancel: (run, by, why = NO_REASON) => deliver(host, ownership, run, { type: 'cancel', by, why }),
   };
 }
 

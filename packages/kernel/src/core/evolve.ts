@@ -24,6 +24,7 @@ import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { GatherMode } from '../ir/nodes.ts';
 import type { Proof } from '../ir/people.ts';
+import { dropDeed, forgetDeed, noteDeed, settleDeed } from './deeds.ts';
 import { isCall } from './drops.ts';
 import { earliest } from './admit.ts';
 import { isForkDue, isOver } from './due.ts';
@@ -38,6 +39,7 @@ import { sooner, keepPace, startClocks, stopClocks } from './timing.ts';
 import { beginWaits, endWaits } from './waiting.ts';
 import { voteData } from './approvers.ts';
 import { comparedReply } from './turns.ts';
+import { withRepairs } from './mend.ts';
 import { repairOf } from './retry.ts';
 import { forgetStops, noteAct, noteAllStops, noteStop, noteUndo, noteUnsent, reopen } from './reopen.ts';
 
@@ -78,6 +80,10 @@ const FOLDS: Folds = {
   'effect.requested': requested,
   'call.judged': callJudged,
   'effect.settled': recordResult,
+  'reply.repaired': (state, { key, text, args }) => {
+    const pending = pendingOf(state, key);
+    if (pending.observed !== null) pending.observed = withRepairs(pending.observed, { text, args });
+  },
   'effect.judged': judged,
   'effect.dropped': dropped,
   'drop.answered': dropAnswered,
@@ -291,6 +297,7 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
       ...thread.undo,
       { ...event.undo, key: event.key, node: event.node, order: event.seq, ran: 'pending', result: null },
     ];
+  noteDeed(state, event);
   watch(state, event);
   hold(state, event.holds);
   const notBefore = event.notBefore ?? event.at;
@@ -323,7 +330,7 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
 
 /** The fields that few calls have. */
 function keepMarks(pending: Pending, event: EventOf<'effect.requested'>): void {
-  const { control, timed, watched, turns, charge: visits, until, signal, ends } = event;
+  const { control, timed, watched, turns, charge: visits, until, signal, ends, verifies } = event;
   if (control !== undefined) pending.control = control;
   if (timed !== undefined) pending.timed = timed;
   if (watched !== undefined) pending.watched = watched;
@@ -332,6 +339,7 @@ function keepMarks(pending: Pending, event: EventOf<'effect.requested'>): void {
   if (until !== undefined) pending.until = until;
   if (signal !== undefined) pending.signal = signal;
   if (ends !== undefined) pending.ends = ends;
+  if (verifies !== undefined) pending.verifies = verifies;
 }
 
 /** A call that finds out about another one belongs to the undo of its thread. */
@@ -435,6 +443,7 @@ function recordResult(state: RunState, { key, result }: EventOf<'effect.settled'
   pending.holds = NO_HOLDS;
   stopClocks(state, pending.timed);
   watchResult(state, pending, result);
+  settleDeed(state, pending, result);
   const thread = threadOf(state, pending.thread);
   if (result.ok && result.unsent === true) state.stoodIn = true;
   if (result.ok) markUndo(thread, pending, 'yes', result.value);
@@ -454,6 +463,7 @@ function judged(state: RunState, event: EventOf<'effect.judged'>): void {
     thread.undo = thread.undo.slice(0, -1);
     if (thread.doing.is === 'unwinding') thread.doing = { ...thread.doing, on: null };
     if (event.verdict === 'failed') state.undoFailed = true;
+    else forgetDeed(state, pending.undoes);
     return;
   }
   switch (event.verdict) {
@@ -480,6 +490,7 @@ function judged(state: RunState, event: EventOf<'effect.judged'>): void {
     case 'failed':
       state.pending.delete(event.key);
       forgetUndo(thread, event.key);
+      dropDeed(state, event.key);
       return failedOver(thread, event.error, event.to ?? thread.at);
   }
 }
@@ -520,6 +531,7 @@ function dropped(state: RunState, { key, why }: EventOf<'effect.dropped'>): void
   }
   if (pending.observed === null) refundUnsent(state, pending);
   forgetUndo(thread, key);
+  dropDeed(state, key);
   state.pending.delete(key);
 }
 
@@ -540,6 +552,7 @@ function dropAnswered(state: RunState, { key, sent }: EventOf<'drop.answered'>):
     refundUnsent(state, pending);
     // An earlier attempt may have been sent although this one was not.
     if (pending.attempt === 1) noteUnsent(state, key);
+    dropDeed(state, key);
   } else release(state, pending.holds, NOTHING_USED, true);
   state.pending.delete(key);
   for (const thread of state.threads.values()) {
@@ -589,6 +602,7 @@ function foundOut(state: RunState, thread: Thread, pending: Pending, settles: st
   else {
     thread.undo = replaced(thread.undo, settles, null);
     noteUnsent(state, settles);
+    forgetDeed(state, settles);
   }
 }
 

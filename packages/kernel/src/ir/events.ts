@@ -128,6 +128,10 @@ interface EventFields {
       /** The end of all its attempts. */
       ends?: Instant;
       undo?: Undo;
+      /** Of a call whose effect must not happen twice by mistake: what an equal call would have too. */
+      mark?: string;
+      /** Of a lookup: the call that it looks up. */
+      verifies?: EffectKey;
       /** This call finds out if that one happened, before it is undone. With the same key, it is that call again. */
       settles?: EffectKey;
       /** Set if the controls of the call request it: the position of the first that does. */
@@ -148,6 +152,8 @@ interface EventFields {
       again?: true;
     } & ({ walk: Walk } | { to: NodeId; refusal: Refused } | { to: NodeId; error: ErrorRecord } | { to?: undefined });
   'effect.settled': { key: EffectKey; attempt: number; result: Settled };
+  /** A reply that is almost JSON was read without a call: its text with the object in strict JSON, or the arguments of its calls. */
+  'reply.repaired': { key: EffectKey; how: readonly string[]; text?: string; args?: readonly [number, Json][] };
   'effect.judged': { key: EffectKey } & (
     | { verdict: 'accepted' }
     | {
@@ -336,12 +342,21 @@ export interface Walk {
   /** When the first wait began. */
   readonly since?: Instant;
   readonly doubt?: string;
+  /** Earlier equal calls that the person who is asked was told about. */
+  readonly repeats?: readonly EffectKey[];
   /** The number of times that a person changed the arguments. */
   readonly edits?: number;
   /** The question whose answer let the call pass. */
   readonly approved?: string;
   /** Only volatile controls judge: a person has just answered. */
   readonly again?: true;
+}
+
+export interface Deed {
+  readonly tool: string;
+  readonly mark: string;
+  readonly at: Instant;
+  readonly ran?: 'yes' | 'maybe';
 }
 
 export type Slots = { readonly [name: string]: Json };
@@ -442,6 +457,8 @@ export interface Pending {
   until?: Instant;
   signal?: string;
   readonly undoes: EffectKey | null;
+  /** Of a lookup: the call that it looks up. */
+  verifies?: EffectKey;
   /** The call whose outcome it finds out. */
   readonly settles?: EffectKey;
   /** The host was asked to abort it and has not answered. */
@@ -498,6 +515,8 @@ export interface RunState {
   remarks?: readonly Remark[];
   /** The limits that the run was told about. */
   met?: { readonly [limit in RunLimit]?: 'near' | 'all' };
+  /** Calls whose effect must not happen twice by mistake, and that happened, may have happened or are in flight. */
+  deeds?: { readonly [key: EffectKey]: Deed };
   /** A fixed answer took the place of a reply, so the run is a partial success at best. */
   stoodIn?: true;
   /** The threads that a budget stopped, by id: where the run goes on if more is granted. */

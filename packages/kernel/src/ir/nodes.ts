@@ -152,7 +152,14 @@ interface ControlOf<How extends string, With> {
 }
 
 /** The first case that holds refuses the call. A condition that cannot be evaluated refuses it too. */
-export type ExprControl = ControlOf<'expr', Refusing & { readonly cases: readonly RefusingCase[] }>;
+export type ExprControl = ControlOf<
+  'expr',
+  Refusing & {
+    readonly cases: readonly RefusingCase[];
+    /** The cases read `_walk.repeats`, the earlier equal calls that no person was told about for this one. */
+    readonly repeats?: true;
+  }
+>;
 /** Evidence from outside the core. Consecutive checks are performed together, as one call. */
 export type CheckControl = ControlOf<
   'check',
@@ -212,6 +219,8 @@ export interface Instead {
 export interface RefusingCase {
   readonly when: Expr;
   readonly reason: Expr;
+  /** It refuses nothing: it is a doubt, and the next question of the walk is asked. */
+  readonly asks?: true;
   readonly error?: RefusalError;
 }
 
@@ -262,6 +271,8 @@ export interface LetNode extends NodeBase {
   readonly fail?: NodeId;
   /** Work that is repeated after this node is undone first: nodes with these names, or below one (`sop` has `sop/pay`). */
   readonly undoes?: 'all' | readonly string[];
+  /** The verifier of the answer gave no verdict. The cheapest good run does not pass here. */
+  readonly unjudged?: true;
 }
 export interface PickNode extends NodeBase {
   readonly op: 'pick';
@@ -308,7 +319,14 @@ export interface DoNode extends NodeBase {
    * Of a model call whose reply is read as an object or must satisfy `schema`: how often a reply that does not fit, or that has
    * different objects, is sent back with the reason before it is a failure. With `lenient` it is accepted instead of failing.
    */
-  readonly fit?: { readonly repairs: number; readonly lenient?: true };
+  readonly fit?: {
+    readonly repairs: number;
+    readonly lenient?: true;
+    /** Only a reply that is one object as a whole is read as data. Any other is a text. */
+    readonly whole?: true;
+    /** Fields of the reply that decide a route or enter an argument, and the place of the reply. It must then be an object. */
+    readonly reads?: { readonly of: readonly string[]; readonly fields: readonly string[] };
+  };
   readonly accept?: Expr;
   /** Amounts that an accepted answer adds to limits, by meter. Only numbers above zero count. */
   readonly grant?: { readonly [meter: MeterId]: Expr };
@@ -458,6 +476,8 @@ export interface ToolDef {
   readonly amount?: Expr;
   readonly recipients?: Expr;
   readonly payee?: Expr;
+  /** Whether an agent may make the same call again. Default: false for financial, communication and infrastructure. */
+  readonly repeatable?: boolean;
 }
 
 /** The consequence of a refusal: the agent gets the reason, a person is asked, or the run fails. */
@@ -475,8 +495,8 @@ export interface BoundaryDef {
     readonly approve: readonly string[];
     readonly deny: readonly string[];
   };
-  /** Classes of effects that need a person's approval, unless a tool is allowed by name. */
-  readonly approveEffects: readonly ToolDef['effect'][];
+  /** The rule that decided about each tool: a key of the document, or the effect of the tool. */
+  readonly rules: { readonly [tool: string]: string };
   /** The consequence of arguments from an untrusted source. */
   readonly untrusted: 'ask' | 'deny' | 'off';
   /** The input, or these fields of it, come from others. An argument that is found only there counts as untrusted. */
@@ -484,6 +504,8 @@ export interface BoundaryDef {
   readonly escalation: { readonly [trouble: string]: Consequence };
   readonly failClosed: readonly { readonly what: string; readonly when: Expr; readonly code: TerminalCode }[];
   readonly approvalTimeoutMs: number | null;
+  /** No person can be asked about the agent's work. */
+  readonly people?: false;
 }
 
 export interface FlowBody {

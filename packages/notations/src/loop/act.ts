@@ -6,11 +6,13 @@ import {
   REPLIED,
   REPLY,
   TALK,
+  WHOLE_IF_OBJECT,
   addCalls,
   append,
   hearsAs,
   set,
   untrustedEntries,
+  allEntries,
   withheldEntries,
 } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
@@ -70,6 +72,7 @@ export function addAction(l: Lowering): void {
     hears: hearsAs(loop.executor, [append(TALK, REMARK), REMARKED]),
     input: { prompt: actionPrompt(loop), messages: actionMessages(loop) },
     writes: REPLIED,
+    fit: WHOLE_IF_OBJECT,
     next: look,
     fail: l.kit.set(part('action_selection', 'action.failed'), [], failedTrace(l)),
   });
@@ -103,8 +106,13 @@ export function addInvocation(l: Lowering): NodeId {
       hint: 'act',
       origin: 'tool_invocation',
       authored: loop.executor,
-      people: loop.escalation.people,
-      ...(loop.memory === null ? {} : { recalled: untrustedEntries(RECALLED), withheld: withheldEntries(RECALLED) }),
+      ...(loop.memory === null
+        ? {}
+        : {
+            recalled: untrustedEntries(RECALLED),
+            withheld: withheldEntries(RECALLED),
+            remembered: allEntries(RECALLED),
+          }),
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,

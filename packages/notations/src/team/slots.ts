@@ -15,6 +15,10 @@ export const MESSAGE = 'message';
 export const REJECTED = 'rejected';
 /** The output of a session that does not succeed. A refused message is never the output. */
 export const OUTPUT = `${REJECTED} == null ? ${MESSAGE} : null`;
+/** The place whose turn wrote the last message; only of a team with a verifier. */
+export const SPEAKER = 'speaker';
+/** How often the verdict on the end went back to an agent. */
+export const REFLECTED = 'reflected';
 export const SIGNAL = 'signal';
 export const MATCHED = 'matched';
 export const BAD = 'bad';
@@ -28,6 +32,10 @@ export const FAULT = 'fault';
 export const ENTRY = 'entry';
 /** Ids of observations since the entry that a refusal named. They count no more. */
 export const VOIDED = 'voided';
+/** The gates of the agent's keywords, with what each still needs. */
+export const OPEN = 'open';
+/** The entry in which the author of a silent message already had a second turn. */
+export const ASKED = 'asked';
 export const IDLE = 'idle';
 export const BROKEN = 'broken';
 export const STATE = 'state';

@@ -31,6 +31,7 @@ import {
   REJECTED,
   MESSAGE,
   SIGNAL,
+  SPEAKER,
   STATE,
   TURN,
   TURNS,
@@ -62,6 +63,8 @@ export interface TeamTurn
   readonly readsObject?: boolean;
   /** The keywords of the strategy at this place. A handoff with another one is answered inside the turn. */
   readonly words?: readonly string[];
+  /** The turn runs in a branch. */
+  readonly branch?: true;
 }
 
 /** Messages that end with one of the words. */
@@ -88,16 +91,17 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
   // A session that ends here returns the message before.
   const over = l.builder.failedEnd(OUTPUT);
-  return addTurn(l.builder, {
+  const isHeld = l.team.verifier !== null && turn.branch !== true;
+  const first = addTurn(l.builder, {
     agent: who.name,
     hint,
     origin,
     enters: enters === undefined ? undefined : `${l.prefix}${enters}`,
     begin,
     at,
-    ...(turn.input === undefined && !who.isFresh ? { hears: hearsAs(who.name, [remarkTo(who.name)]) } : {}),
+    ...hearsOf(turn, who),
     charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
-    opening: [...numbered(who.name, counts, entry), ...opening],
+    opening: [...numbered(who.name, counts, entry), ...(isHeld ? [set(SPEAKER, quote(hint))] : []), ...opening],
     input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
     ...closingOf(l, turn, who),
@@ -113,6 +117,12 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     fail: turn.fail ?? over,
     refused: over,
   });
+  if (isHeld) l.turns.push({ place: hint, agent: who.name, begin: first });
+  return first;
+}
+
+function hearsOf({ input }: TeamTurn, { name, isFresh }: Member): Pick<AgentTurn, 'hears'> {
+  return input === undefined && !isFresh ? { hears: hearsAs(name, [remarkTo(name)]) } : {};
 }
 
 /** A remark of a person, as a message before the turn. */

@@ -6,9 +6,10 @@
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { DoNode, Expr, Hears, Input, MeterId, NodeId, Retry, ToolDef, Write } from '@sluice-internal/kernel/ir';
 import { literal } from '@sluice-internal/kernel/expr';
-import type { GateMode } from '../../document/boundary.ts';
+import { hasPeople, type GateMode } from '../../document/boundary.ts';
 import type { LoopRules } from '../../document/protections.ts';
 import type { Range } from '../../source/range.ts';
+import type { Kit } from '../kit.ts';
 import type { Verifier } from '../verifier-def.ts';
 
 export const TALK = 'talk';
@@ -30,6 +31,11 @@ export function receiptsIn(
 ): Expr {
   const effects = literal(Object.fromEntries(Object.entries(tools).map(([name, { effect }]) => [name, effect])));
   return `${observations}.filter(o, o.ok).map(o, {"tool": o.tool, "effect": ${effects}[o.tool], "args": o.args, "result": o.result, "status": "committed", "approvedBy": o.approvedBy})`;
+}
+
+/** False if no person can be asked: the turn then ends where it would ask. */
+export function asksPeople({ builder }: Kit, { agent }: AgentTurn): boolean {
+  return hasPeople(builder.definitions, agent);
 }
 
 export interface AgentTurn {
@@ -96,10 +102,10 @@ export interface AgentTurn {
   readonly recalled?: Expr;
   /** Quarantined entries of memory, which the agent did not see. */
   readonly withheld?: Expr;
+  /** All memory entries that the agent saw. */
+  readonly remembered?: Expr;
   /** Judges the last reply of the turn. */
   readonly verifier?: Verifier;
-  /** False if no person can be asked: the turn then ends where it would ask. */
-  readonly people?: boolean;
   /** `eligible`: calls with effects need a person. `granted`: the author has authorised the tools. */
   readonly gate?: GateMode;
 }

@@ -20,12 +20,13 @@ import {
   ruled,
   some,
   text,
+  verifierField,
 } from '@sluice-internal/compile/document';
 import { quoted } from '@sluice-internal/compile/source';
 import { condition, plainText } from './conditions.ts';
 import { spelt, speltAs } from '../spelling.ts';
 import { NO_EFFECT, agents, models } from './agents.ts';
-import { evidenceFields } from './gates.ts';
+import { evidenceFields, runGate } from './gates.ts';
 
 export type RawEvidence = z.output<z.ZodObject<ReturnType<typeof evidenceFields>>>;
 
@@ -140,7 +141,8 @@ function namesCommand({
 const contract = record(() => ({
   Name: name().describe('The name by which routes and transitions refer to the contract.'),
   Description: text().optional().describe('A note for readers.'),
-  Requires: list(requirement).describe('All of these must hold; an empty list always holds.'),
+  Requires: list(requirement).default([]).describe('All of these must hold; an empty list always holds.'),
+  gate: runGate(),
 }));
 
 const policy = record(() => ({
@@ -312,6 +314,7 @@ export const sectionFields = () => ({
   Contracts: list(contract).default([]).describe('Named lists of evidence that routes and transitions require.'),
   FailureHandling: failureHandling.prefault({}).describe('The actions after a refusal.'),
   Verifier: verifier.optional().describe('An agent that audits a state machine.'),
+  verifier: verifierField().describe('The model that judges the end of the session and sees all calls. Default: none.'),
   Validation: validation.prefault({}).describe('The files that validators read, and validators of your own.'),
   TestSelector: record(() => ({
     FindRelatedCommand: name().optional().describe('The command that tests a changed file. `{file}` is its path.'),
