@@ -34,7 +34,7 @@ export function Side({ onHelp }: { readonly onHelp: () => void }): ReactElement 
   return (
     <>
       {isOpen && <button type="button" className="side-veil" aria-label="Close the menu" onClick={closeMenu} />}
-      <div className={`side ${isOpen ? 'is-open' : ''}`}>
+      <aside aria-label="Sidebar" className={`side ${isOpen ? 'is-open' : ''}`}>
         <div className="brand">
           <Mark /> Sluice
         </div>
@@ -49,7 +49,7 @@ export function Side({ onHelp }: { readonly onHelp: () => void }): ReactElement 
         </nav>
         <SideFlows />
         <SideFoot onHelp={onHelp} />
-      </div>
+      </aside>
     </>
   );
 }
