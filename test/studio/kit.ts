@@ -121,6 +121,7 @@ export async function person(browser: Browser, site: Site, options: object = {})
   context.on('console', (message) => {
     if (/content security policy|unique "key"/i.test(message.text())) bad.push(`console: ${message.text()}`);
   });
+  context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   await page.goto(`${site.url}/`);
   await logIn(page, site);

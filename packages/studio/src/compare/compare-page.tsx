@@ -129,7 +129,8 @@ function Table({ a, b }: { readonly a: Told; readonly b: Told }): ReactElement {
   );
   const first = data?.differences.find(({ what }) => what.startsWith('first difference'));
   const node = first?.b?.node ?? first?.a?.node;
-  const place = rows.findIndex((row) => !row.isSame && (node === undefined || row.node === node));
+  const own = rows.findIndex((row) => !row.isSame && row.node === node);
+  const place = own >= 0 ? own : rows.findIndex(({ isSame }) => !isSame);
   return (
     <div className="compare-table">
       <p className="compare-first" role="status">

@@ -209,16 +209,16 @@ function CardBody({ data }: NodeProps<CardNode>): ReactElement {
         title={node.description ?? undefined}
         onClick={select}
       >
-        <span className={`card-icon is-${tone}`}>
+        <span aria-hidden="true" className={`card-icon is-${tone}`}>
           <Icon name={isIdle ? KIND_ICONS[node.kind] : icon} />
         </span>
-        <span className="card-text">
+        <span aria-hidden="true" className="card-text">
           <span className="card-name ellipsis">{harmless(node.label)}</span>
           <span className="card-detail ellipsis">
             {harmless(state === 'waiting' ? 'waits for a person' : (node.detail ?? ''))}
           </span>
         </span>
-        <span className="card-side">
+        <span aria-hidden="true" className="card-side">
           <Took shown={shown} />
           {shown.refused > 0 ? (
             <span className="tag is-failed">{shown.refused} refused</span>

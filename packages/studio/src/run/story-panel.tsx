@@ -101,7 +101,7 @@ function StoryLine({ row, from, isFuture, isCurrent, go }: LineProps): ReactElem
           aria-current={isCurrent ? 'step' : undefined}
           onClick={() => go(seq)}
         >
-          {from === null ? seq : ((at - from) / 1000).toFixed(1)}
+          <span aria-hidden="true">{from === null ? seq : ((at - from) / 1000).toFixed(1)}</span>
         </button>
         <Icon name={icon} className={`ink-${tone}`} />
         <span className="story-text">

@@ -47,6 +47,9 @@ const WORDS: { readonly [Type in RunEvent['type']]?: (event: Of<Type>) => Words 
     tone: 'waiting',
   }),
   'run.limited': ({ limit, used, max }) => trouble('Limit', `${limit}: ${short(used)} of ${short(max)}`, ''),
+  'guidance.given': ({ by, text, agent }) => ({
+    ...{ icon: 'note', name: by, does: agent === null ? 'says' : `says to ${agent}`, body: text },
+  }),
   'budget.granted': ({ by, dimension, amount }) => ({
     icon: 'plus',
     name: by,

@@ -21,24 +21,20 @@ export function RunLine({ row, isSelected, to = '/runs/$run', params = { run: ro
   const shown = runState(status, code, questions);
   const about = `row-${run}`;
   return (
-    <Link
-      to={to}
-      params={params}
-      className={`run-line ${isSelected ? 'is-selected' : ''}`}
-      aria-label={run}
-      aria-describedby={about}
-    >
+    <div className={`run-line ${isSelected ? 'is-selected' : ''}`}>
       <StateIcon shown={shown} />
       <span id={about} className="run-line-text">
         <span className="visually-hidden">{shown.word}. </span>
         <strong className="ellipsis">{flow}</strong>
-        <span className="mono text-2 ellipsis">{run}</span>
+        <Link to={to} params={params} className="mono text-2 run-link" aria-describedby={about}>
+          {run}
+        </Link>
         <span className={`ellipsis run-line-why ink-${shown.tone}`}>{why(row, shown.word)}</span>
         <span className="num text-2 run-line-steps">{plural(steps, 'step')}</span>
         <span className="num text-2 run-line-cost">{costUsd === null ? '' : dollars(costUsd)}</span>
         <Age time={row.updatedAt} />
       </span>
-    </Link>
+    </div>
   );
 }
 
