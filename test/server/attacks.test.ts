@@ -41,8 +41,8 @@ interface Route {
 /** Every route of the description, with its row. */
 async function routes(): Promise<readonly Route[]> {
   return (await operations()).map(({ method, path, access, hasBody }) => {
-    const { body = null, ...row } = ROWS[`${method} ${path}`] ?? { access: 'no row' };
-    expect([`${method} ${path}`, row.access, body !== null]).toEqual([`${method} ${path}`, access, hasBody]);
+    const { body = null, binary = false, ...row } = ROWS[`${method} ${path}`] ?? { access: 'no row' };
+    expect([`${method} ${path}`, row.access, body !== null || binary]).toEqual([`${method} ${path}`, access, hasBody]);
     return { method, described: path, path: filled(path), access: access === 'open' ? null : access, body };
   });
 }
@@ -75,6 +75,7 @@ function filled(path: string): string {
     .replace('{id}', known.question)
     .replace('{key}', '0%230')
     .replace('{name}', 'none')
+    .replace('{hash}', `sha256-${'0'.repeat(64)}`)
     .replace('/stream', '/stream?topics=runs');
 }
 

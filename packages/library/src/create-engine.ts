@@ -271,11 +271,17 @@ function createStart({ runtime, world, definitions, recorded, ready, placed }: S
     const owner = attached === startOptions.input ? undefined : id;
     // A surface that names the script of its runs has stored it.
     const script = whose?.pins?.script === undefined ? recorded() : {};
-    const origin = withPins(whose, { ...(placed(flow) ?? pinsOf(world, flow, given, owner)), ...script });
+    const own = owner === undefined ? {} : pinned(world.pins(flow, owner));
+    const origin = withPins(whose, { ...(placed(flow) ?? pinsOf(world, flow, given, owner)), ...own, ...script });
     await ready(flow, origin.pins ?? {});
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };
+}
+
+/** The attachments of the input, so that an audit knows which ones belong to the run. */
+function pinned({ attachments }: Pins): Pick<Pins, 'attachments'> {
+  return attachments === undefined ? {} : { attachments };
 }
 
 type OptionsOf<Options> = { readonly [Name in keyof Options]-?: Meaning };

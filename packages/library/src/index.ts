@@ -94,6 +94,8 @@ export { evidencePerformer } from '@sluice-internal/guard/evidence';
 export type { Evidence, EvidenceOptions, Observation, Validator, Verdict } from '@sluice-internal/guard/evidence';
 export { openMemory } from '@sluice-internal/engine/memory';
 export { createMemoryStore, openMemoryStore, openSqlite } from '@sluice-internal/store-sqlite';
+export { codecOf, journalKeys } from '@sluice-internal/engine/ports';
+export type { Codec, JournalKey, Place } from '@sluice-internal/engine/ports';
 export { audit, replay } from '@sluice-internal/engine/audit';
 export type { CompileResult } from '@sluice-internal/notations/driver';
 export type { Diagnostic } from '@sluice-internal/compile/source';

@@ -4,10 +4,10 @@ import { UNNAMED_SCRIPTS } from '@sluice-internal/kernel/catalog';
 import { operate, update, valueAt } from '@sluice-internal/engine/ports';
 import type { CompiledFlow, Pins } from '@sluice-internal/kernel/ir';
 import type { Store } from '@sluice-internal/engine/ports';
-import type { CreateEngineOptions, EngineView } from '@sluice-internal/library';
+import type { AttachmentStore, CreateEngineOptions, EngineView } from '@sluice-internal/library';
 import { composeEngine, type Composed } from '@sluice-internal/library/compose';
 import { definitionTools, loadScript } from '@sluice-internal/library/documents';
-import { openStore } from '@sluice-internal/library/host';
+import { eraseRun, fileAt, openStore } from '@sluice-internal/library/host';
 import { pinsOf, withDefinition } from '@sluice-internal/platform';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -19,12 +19,15 @@ import { Oidc, type OidcOptions } from './auth/oidc.ts';
 import { Sessions } from './auth/sessions.ts';
 import { Tokens, type TokenCells } from './auth/tokens.ts';
 import type { Who } from './auth/who.ts';
+import { Uploads } from './http/uploads.ts';
 
 export interface ComposeOptions {
   readonly db: string;
   readonly folder: Folder;
   readonly cookie: string;
   readonly isLocal: boolean;
+  /** Documents may be changed. */
+  readonly dev?: boolean | undefined;
   readonly oidc?: OidcOptions | undefined;
   readonly limits?: Partial<Limits> | undefined;
   readonly world?: Pick<CreateEngineOptions, 'models' | 'toolOptions'>;
@@ -40,12 +43,15 @@ export interface ComposedServer {
 }
 
 export function composeServer(options: ComposeOptions): ComposedServer {
-  const { db, folder, cookie, isLocal, oidc, world, onNotice, stopping } = options;
+  const { db, folder, cookie, isLocal, dev = false, oidc, world, onNotice, stopping } = options;
   const engines = new Engines(db, { ...world, onNotice }, (flow) => placesOf(folder, flow));
   const { store, main } = engines;
+  const file = fileAt(db);
   const services: Services = {
-    ...servicesOf({ store, folder, oidc, limits: options.limits }),
-    ...{ isLocal, stopping, cookie, attachments: main.attachments },
+    ...servicesOf({ store, folder, oidc, limits: options.limits, attachments: main.attachments }),
+    ...{ isLocal, stopping, cookie },
+    erase: file === undefined ? null : (run, by) => eraseRun(store, file, run, by),
+    write: dev && isLocal ? (served, text) => folder.write(served, text) : undefined,
     view: async (who, script) => viewOf(engines.of(script), who),
     viewOf: async (who, run) => {
       const view = viewOf(main, who);
@@ -71,6 +77,7 @@ interface Served {
   readonly folder: Flows;
   readonly oidc: OidcOptions | undefined;
   readonly limits: Partial<Limits> | undefined;
+  readonly attachments: AttachmentStore;
 }
 
 /** What every server has, whatever its engines are. */
@@ -79,14 +86,16 @@ export function servicesOf({
   folder,
   oidc: issuer,
   limits: given,
-}: Served): Omit<Services, 'view' | 'viewOf' | 'attachments' | 'isLocal' | 'stopping' | 'cookie'> {
+  attachments,
+}: Served): Omit<Services, 'view' | 'viewOf' | 'erase' | 'isLocal' | 'stopping' | 'cookie'> {
   const limits = { ...LIMITS, ...given };
   const tokens = new Tokens(cellsOf(store));
   const sessions = new Sessions();
   const oidc = issuer === undefined ? null : new Oidc(issuer);
   const callers = new Callers({ tokens, sessions, oidc, peopleOf: (login) => folder.peopleOf(login) });
   return {
-    ...{ store, folder, limits, tokens, sessions, oidc, callers },
+    ...{ store, folder, limits, tokens, sessions, oidc, callers, attachments },
+    uploads: new Uploads(attachments, store),
     counters: { requests: new Map() },
     turns: new Map(),
     health: { fullAt: 0 },

@@ -98,6 +98,7 @@ export const COMMANDS = {
     '--seed <number>': 'the seed of random choices',
     '--deadline <time>': 'the run stops at this time, such as 2026-12-01T09:00:00Z',
     '--thread <id>': 'the conversation that the run belongs to; it has at most one open run',
+    '--web': 'open the page of the run; the command ends with the run',
   },
   answer: {
     about: 'answer a question; the run continues',
@@ -185,6 +186,7 @@ export const COMMANDS = {
   erase: { about: 'delete the personal data of a run for good', ...RUN },
   diff: { about: 'print the differences between two runs', ...RUN, '<other>': 'another run' },
   backup: { about: 'copy the database while runs continue', '<file>': 'the file to write' },
+  rekey: { about: 'seal everything that is stored with the first key in SLUICE_JOURNAL_KEY' },
   prune: {
     about: 'remove ended runs by the rule of their flow, or by these options',
     '--flow <id>': 'only runs of this flow',
@@ -348,6 +350,14 @@ export const COMMANDS = {
     '--host-name <name...>': 'names under which the server is called',
     '--origin <url...>': 'pages elsewhere that may call',
     '--check-config': 'check everything, and do not serve',
+  },
+  dev: {
+    about: 'serve a folder and open its page: change flows, run them, decide',
+    '[folder]': 'the folder with documents; the current one by default',
+    '--port <number>': 'the port; 4747 by default, 0 for a free one',
+    '--as <person>': 'the person at this machine: one of `people` with `login: token:local`',
+    '-m, --model <model>': 'the model of agents that name no model',
+    '--no-open': 'print the address, and open no browser',
   },
   tokens: { about: 'manage the tokens of the server' },
   'tokens add': {

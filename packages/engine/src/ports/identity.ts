@@ -6,9 +6,9 @@
 import { sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { canonical } from '@sluice-internal/kernel/expr';
 import type { Answer, CompiledFlow, Instant, Pending, PersonDef, RunState } from '@sluice-internal/kernel/ir';
 import { personIn } from '@sluice-internal/kernel/ir';
+import { answerText } from '@sluice-internal/wire';
 import { SluiceError } from './errors.ts';
 import { privateKeyIn } from './keys.ts';
 import type { Store } from './ports.ts';
@@ -82,7 +82,7 @@ function byKey(
   if (key === undefined && signature === undefined)
     return { ...answer, unproven: `\`${answer.by}\` signs answers, and this one is not signed` };
   const time = key === undefined ? (signedAt ?? now) : now;
-  const text = answerText(state, pending, { ...answer, at: time });
+  const text = textToSign(state, pending, { ...answer, at: time });
   const proof = { via: 'key', signature: key === undefined ? (signature ?? '') : signed(text, key), at: time } as const;
   return checked({ ...answer, proof }, context);
 }
@@ -148,26 +148,16 @@ function isTimely(at: Instant, { notBefore }: Pending, now: Instant): boolean {
   return at >= notBefore - SKEW_MS && at <= now + SKEW_MS;
 }
 
-/** The text that a person signs. It names the store, the run and the question, so the signature is valid only there. */
-function answerText(
+/** The text that a person signs. */
+function textToSign(
   { run, origin }: RunState,
   { question }: Pick<Pending, 'question'>,
   answer: Pick<Answer, 'choice' | 'by' | 'edit' | 'text' | 'payload'> & { readonly at: Instant },
 ): string {
-  const { choice, by, edit = null, text = null, at } = answer;
+  const { choice, by, edit, text, at } = answer;
   const payload = answer.payload ?? question?.payload ?? null;
-  const signedFields = {
-    store: origin.pins?.store ?? null,
-    run,
-    ask: question?.id ?? null,
-    payload,
-    choice,
-    edit,
-    text,
-    by,
-    at,
-  };
-  return `sluice-answer-1\n${canonical(signedFields)}`;
+  const place = { store: origin.pins?.store ?? null, run, ask: question?.id ?? null };
+  return answerText({ ...place, payload, choice, edit, text, by, at });
 }
 
 /**
@@ -264,6 +254,6 @@ export function forgedIn(
 
 /** True if the proof of the answer is a signature with this key. */
 function isSigned(state: RunState, pending: Pending, { proof, ...answer }: Answer, key: string): boolean {
-  const text = answerText(state, pending, { ...answer, at: proof?.at ?? 0 });
+  const text = textToSign(state, pending, { ...answer, at: proof?.at ?? 0 });
   return isSignatureOf(key, text, proof?.signature ?? '');
 }

@@ -39,6 +39,9 @@ export { OPTIONS, refuseEmpty } from './options.ts';
 export type { Meaning } from './options.ts';
 export { allOf, badCursor, eachOf, limitOf, pageOf, placeOf } from './page.ts';
 export { piiKey } from './pii-key.ts';
+export { codecOfProcess } from './journal-key.ts';
+export { NO_CODEC, codecOf, journalKeys, keyIdOf, resealed, resealedBytes } from './seal.ts';
+export type { Codec, JournalKey, Place } from './seal.ts';
 export { toolResult } from './plain-json.ts';
 export type {
   Append,

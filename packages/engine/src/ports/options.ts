@@ -76,7 +76,7 @@ export const OPTIONS = {
     signedAt: 'free',
     login: 'free',
   },
-  openSqlite: { busyMs: 'free', readOnly: 'less', onNotice: 'free' },
+  openSqlite: { busyMs: 'free', readOnly: 'less', onNotice: 'free', codec: 'less' },
   /** The caller of a memory store. */
   memory: { operator: 'less', tenant: 'less' },
   /** Options of the command line, of all commands. Those that are not here are free. */

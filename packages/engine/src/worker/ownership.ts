@@ -348,7 +348,7 @@ export class Ownership {
       // One run that cannot continue does not stop the others. Without room in a quota it is tried again later.
       toReclaim.delete(run);
       if (isOverQuota(error)) this.#waitForRoom(run, error);
-      else if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
+      else if (lacksKey(error)) this.#host.refuse(run, error);
       else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
       else if (!broken.has(run)) throw error;
     }
@@ -391,7 +391,7 @@ export class Ownership {
     try {
       return await this.acquire(run, { checks: type !== 'cancel' });
     } catch (error) {
-      if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
+      if (lacksKey(error)) this.#host.refuse(run, error);
       else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
       else if (!isOverQuota(error)) throw error;
       else this.#waitForRoom(run, error);
@@ -447,4 +447,9 @@ function restored(run: RunId, stored: StoredRun): OwnedRun {
 
 function hasCode(error: unknown, code: SluiceError['code']): error is SluiceError {
   return error instanceof SluiceError && error.code === code;
+}
+
+/** A key is missing: of the personal data of the run, or of its events. */
+function lacksKey(error: unknown): error is SluiceError {
+  return hasCode(error, 'pii-key') || hasCode(error, 'journal-key');
 }

@@ -127,6 +127,8 @@ export interface Lowering {
 }
 
 export interface NodeType<Value extends CommonValue = CommonValue, Parts = unknown> extends NodeFacts<Value> {
+  /** Its templates are words for an agent or a person, or the result of the path: they decide nothing. */
+  readonly words?: true;
   check?(node: FlowNode<Value>, checking: Checking): void;
   /** The part of the node that is expanded when it runs, if any. */
   expanded?(value: Value): Json;

@@ -6,9 +6,11 @@ import type { Expr, ForkNode, NodeId, Write } from '@sluice-internal/kernel/ir';
 import { givenApprovers } from '@sluice-internal/compile/document';
 import { quote } from '@sluice-internal/compile/expressions';
 import {
+  IF_OBJECT,
   OBSERVATIONS,
   REPLY,
   VERDICT,
+  WHOLE_IF_OBJECT,
   addTurn,
   errorOf,
   isObjectSchema,
@@ -170,6 +172,8 @@ interface StageTurn extends Pick<AgentTurn, 'agent' | 'hint' | 'samples' | 'ente
   readonly turn: Expr;
   /** The JSON Schema of the reply, on top of the agent's own. */
   readonly schema?: Json;
+  /** True if the object is looked for in prose too. */
+  readonly readsObject?: boolean;
   /** The number of times that the turn can run, and the label of this limit. `of` is the part of the flow that it limits. */
   readonly runs: { readonly of: string; readonly max: number; readonly label: string };
   readonly fail: NodeId;
@@ -197,7 +201,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     opening: [set(TURN, `text(${l.prefix === '' ? '' : `${PLACE}, `}${turn.turn}, " ", ${ROUND})`)],
     input: { prompt },
     tools: def?.tools ?? [],
-    ...(schema === null ? {} : { schema }),
+    ...(schema === null ? { fit: turn.readsObject === true ? IF_OBJECT : WHOLE_IF_OBJECT } : { schema }),
     ...(stage.verifier === null ? {} : { verifier: stage.verifier }),
     loop: stage.protections.loop,
     visitsMax: runs.max,

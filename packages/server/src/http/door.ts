@@ -119,7 +119,8 @@ export async function readJson(request: Request, { bodyBytes, depth }: BodyLimit
   return value;
 }
 
-async function readBytes(request: Request, max: number): Promise<Uint8Array<ArrayBuffer>> {
+/** Its size is counted while it is read, whatever the headers say. */
+export async function readBytes(request: Request, max: number): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = (): Refusal =>
     new Refusal('body-too-large', `the body has more than ${max} bytes`, { help: 'Send large files as attachments.' });
   if (Number(request.headers.get('content-length') ?? 0) > max) throw tooLarge();

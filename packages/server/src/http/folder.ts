@@ -5,8 +5,17 @@
 import { SluiceError } from '@sluice-internal/engine/ports';
 import { compileFile, type CompiledFile } from '@sluice-internal/library/documents';
 import { reasonOf } from '@sluice-internal/kernel/expr';
-import { existsSync, readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
-import { basename, join, relative, resolve, sep } from 'node:path';
+import {
+  existsSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  watch,
+  writeFileSync,
+  type FSWatcher,
+} from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
 /** A document as it is on disk. */
 export interface Served {
@@ -39,6 +48,8 @@ export interface Flows {
 export interface FolderOptions {
   readonly folders: readonly string[];
   readonly model?: string | undefined;
+  /** The one document that is served. Default: all. */
+  readonly only?: string | undefined;
   readonly onNotice: (message: string) => void;
 }
 
@@ -128,6 +139,18 @@ export class Folder implements Flows {
     }
   }
 
+  /** Replaces the text of a document. The file is whole at every moment. Resolves when it is read again. */
+  async write({ path, compiled }: Served, text: string): Promise<void> {
+    if (MODULE.test(path))
+      throw new SluiceError('bad-request', `\`${basename(path)}\` is a module`, 'Change it in an editor, and restart.');
+    if (readFileSync(path, 'utf8') !== compiled.text)
+      throw new SluiceError('flow-changed', `\`${basename(path)}\` has changed on disk`, 'Read it again first.');
+    const part = join(dirname(path), `.${basename(path)}.${process.pid}.part`);
+    writeFileSync(part, text, { mode: statSync(path).mode });
+    renameSync(part, path);
+    await this.refresh();
+  }
+
   /** Reads the folders again now. */
   refresh(): Promise<void> {
     this.#reading = this.#reading.then(() => this.#readAll(false));
@@ -170,6 +193,7 @@ export class Folder implements Flows {
   }
 
   async #read(folder: string, path: string, isStart: boolean): Promise<Served | null> {
+    if (this.#options.only !== undefined && path !== resolve(this.#options.only)) return null;
     const before = [...this.#served.values()].find((each) => each.path === path);
     // Node keeps a module that it has loaded.
     if (MODULE.test(path) && !isStart) {

@@ -251,6 +251,10 @@ export const Audited = z
   })
   .openapi('Audited');
 
+export const Erased = z
+  .object({ run: z.string(), erased: z.number(), attachments: z.number(), memory: z.number() })
+  .openapi('Erased');
+
 export const RunFile = z.looseObject({ format: z.string(), run: z.string() }).openapi('RunFile');
 
 export const Question = z

@@ -4,6 +4,7 @@ import { placePicture } from '@sluice-internal/compile/picture';
 import { toJsonSchema } from '@sluice-internal/library/define';
 import { checkReport, compileAs, modelDiagnostics, prerequisiteDiagnostics } from '@sluice-internal/library/documents';
 import { present } from '@sluice-internal/kernel/expr';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Served } from '../http/folder.ts';
 import { Refusal } from '../http/problem.ts';
@@ -29,6 +30,7 @@ const StartBody = z
 
 export function flowRoutes(app: App, services: Services): void {
   documentRoutes(app, services);
+  sourceRoute(app, services);
   pictureRoutes(app, services);
   checkRoute(app, services);
   startRoute(app, services);
@@ -72,7 +74,7 @@ function pictureRoutes(app: App, services: Services): void {
     ({ params, query }) => {
       const { compiled } = demandFlow(services, params.flow, query.hash);
       const text = compiled.text ?? JSON.stringify(compiled.document, null, 2);
-      const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+      const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', etag: etagOf(text) };
       return new Response(text, { headers });
     },
   );
@@ -97,6 +99,53 @@ function pictureRoutes(app: App, services: Services): void {
       return json(placePicture(graph), 200, { 'cache-control': cache });
     },
   );
+}
+
+const Source = z
+  .union([
+    z.string(),
+    z
+      .object({ text: z.string() })
+      .strict()
+      .transform(({ text }) => text),
+  ])
+  .openapi('Source');
+const Written = z.object({ hash: z.string().nullable(), etag: z.string() }).openapi('Written');
+
+function sourceRoute(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'put', path: '/v1/flows/{flow}/source', summary: 'Replaces the text of a flow, in `sluice dev`.' },
+      ...{ access: 'admin', params: FlowId, body: Source, answers: { 200: Written } },
+      errors: ['flow-not-found', 'flow-changed', 'stale-source'],
+    },
+    async ({ params, body: text, context }) => {
+      const served = demandFlow(services, params.flow);
+      if (services.write === undefined)
+        throw new Refusal('access-denied', 'this server does not change documents', { help: '`sluice dev` does.' });
+      demandVersion(served, context.req.header('if-match'));
+      await services.write(served, text);
+      const { compiled } = services.folder.list.find(({ path }) => path === served.path) ?? served;
+      return json({ hash: compiled.result.flow?.hash ?? null, etag: etagOf(text) });
+    },
+  );
+}
+
+/** The version that is replaced: the hash of the flow, or the `ETag` of its text. A document with mistakes has only the second. */
+function demandVersion({ id, compiled: { result, text } }: Served, given: string | undefined): void {
+  const known = [result.flow?.hash, text === null || text === undefined ? undefined : etagOf(text)];
+  const named = given?.replace(/^W\//, '').replaceAll('"', '');
+  if (named !== undefined && known.some((each) => each?.replaceAll('"', '') === named)) return;
+  throw new Refusal('stale-source', `\`${id}\` has another version than the one that was changed`, {
+    help: 'Name in `If-Match` the hash of the version that is replaced.',
+    details: { hash: result.flow?.hash ?? null },
+  });
+}
+
+function etagOf(text: string): string {
+  return `"${hash('sha256', text, 'base64url')}"`;
 }
 
 function checkRoute(app: App, services: Services): void {

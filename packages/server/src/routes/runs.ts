@@ -11,6 +11,7 @@ import {
   Audited,
   CallDetails,
   Differences,
+  Erased,
   EventPage,
   Replayed,
   Report,
@@ -227,6 +228,7 @@ function eventRoutes(app: App, services: Services): void {
 function inspectingRoutes(app: App, services: Services): void {
   callRoutes(app, services);
   auditRoutes(app, services);
+  eraseRoute(app, services);
 }
 
 function callRoutes(app: App, services: Services): void {
@@ -315,6 +317,25 @@ function auditRoutes(app: App, services: Services): void {
         'content-disposition': `attachment; filename="${run.replaceAll(/[^\w.-]/g, '_')}.sluice-run.json"`,
       };
       return json(await exportOf(services, await view(who), run), 200, headers);
+    },
+  );
+}
+
+function eraseRoute(app: App, services: Services): void {
+  const { erase } = services;
+  if (erase === null) return;
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'post', path: '/v1/runs/{run}/erase', access: 'admin', params: RunId },
+      summary: 'Deletes the personal data, the attachments and the memory of a run.',
+      about: 'The journal keeps the tokens in their place, and still verifies.',
+      ...{ body: z.object({}).strict(), answers: { 200: Erased }, errors: ['run-not-found'] },
+    },
+    async ({ params: { run }, who }) => {
+      await (await services.view(who)).get(run);
+      return json({ run, ...(await erase(run, who.person ?? who.name)) });
     },
   );
 }

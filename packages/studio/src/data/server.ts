@@ -88,6 +88,12 @@ export const callQuery = <Call>(run: string, key: string) =>
     queryFn: () => ask<Call>(`${runPath(run)}/calls/${encodeURIComponent(key)}`),
   });
 
+export const questionQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['question', id],
+    queryFn: () => ask<OpenQuestion>(`/questions/${encodeURIComponent(id)}`),
+  });
+
 /** All open questions. Which of them are mine is in each. */
 export const questionsQuery = queryOptions({
   queryKey: ['questions'],

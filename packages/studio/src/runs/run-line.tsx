@@ -8,14 +8,22 @@ import { ago, dollars, plural } from '../ui/format.ts';
 import { StateIcon } from '../ui/parts.tsx';
 import { runState } from '../ui/states.ts';
 
-export function RunLine({ row, isSelected }: { readonly row: ListedRun; readonly isSelected: boolean }): ReactElement {
+interface RunLineProps {
+  readonly row: ListedRun;
+  readonly isSelected: boolean;
+  /** Where the row leads, if not to the run. */
+  readonly to?: string;
+  readonly params?: { readonly [name: string]: string };
+}
+
+export function RunLine({ row, isSelected, to = '/runs/$run', params = { run: row.run } }: RunLineProps): ReactElement {
   const { run, flow, status, code, questions = 0, steps = 0, costUsd } = row;
   const shown = runState(status, code, questions);
   const about = `row-${run}`;
   return (
     <Link
-      to="/runs/$run"
-      params={{ run }}
+      to={to}
+      params={params}
       className={`run-line ${isSelected ? 'is-selected' : ''}`}
       aria-label={run}
       aria-describedby={about}

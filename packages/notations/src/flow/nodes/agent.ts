@@ -5,6 +5,7 @@ import type { AgentDef, Expr, NodeId, Write } from '@sluice-internal/kernel/ir';
 import { POISON, checkVerifier, jsonMap, listed, name, verifierField } from '@sluice-internal/compile/document';
 import { path, quote } from '@sluice-internal/compile/expressions';
 import {
+  IF_OBJECT,
   NO_RETRY,
   OBSERVATIONS,
   ONE_REPAIR,
@@ -43,6 +44,7 @@ type Parts = Expr;
 export const agentNode = nodeType<typeof schema, Parts>({
   type: 'agent',
   schema,
+  words: true,
   shape: 'agent',
   poison: { agent: POISON },
   check: checkAgent,
@@ -176,10 +178,20 @@ function addAgentTurn(
   });
 }
 
-/** An object is expected if the agent has a schema for one, or if the flow reads a field of the output. */
-function fitOf({ expressions }: Lowering, { id, agent }: Value, schema: Json): Pick<AgentTurn, 'schema' | 'fit'> {
+/**
+ * An object is expected if the agent has a schema for one, or if a field of the output decides a route or enters an argument. A field
+ * that only texts read costs no call.
+ */
+function fitOf(
+  { expressions, slots }: Lowering,
+  { id, agent }: Value,
+  schema: Json,
+): Pick<AgentTurn, 'schema' | 'fit'> {
   if (schema !== null) return { schema };
-  return expressions.readsField(id, agent) ? { fit: ONE_REPAIR } : {};
+  const fields = expressions.decidingFields(id, agent);
+  if (fields.length > 0) return { fit: { ...ONE_REPAIR, reads: { of: [slots.of(id), 'output'], fields } } };
+  if (!expressions.readsField(id, agent)) return {};
+  return { fit: expressions.readsWhole(id, agent) ? ONE_REPAIR : IF_OBJECT };
 }
 
 function outputs(

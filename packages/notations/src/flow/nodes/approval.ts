@@ -40,6 +40,7 @@ type Parts = Expr;
 export const approvalNode = nodeType<typeof schema, Parts>({
   type: 'approval',
   schema,
+  words: true,
   idle: ['retry'],
   shape: 'approval',
   poison: { message: POISON },
