@@ -67,7 +67,7 @@ function shots(): readonly Shot[] {
     { name: 'prompts', path: `/runs/${refund}?tab=prompts&call=0%230`, shown: ['light'] },
     { name: 'output', path: `/runs/${refund}?tab=output` },
     { name: 'journal', path: `/runs/${rounds}?tab=journal&at=60` },
-    { name: 'loop', path: `/runs/${rounds}`, shown: ['light'] },
+    { name: 'loop', path: `/runs/${rounds}` },
     { name: 'compare', path: `/runs/${refund}/compare/${fork}`, shown: ['light'] },
     ...EXAMPLES.map(({ flow }, at) => ({ name: `run-${flow}`, path: `/runs/${others[at] ?? ''}` })),
     { name: 'inbox', path: `/inbox?q=${question}`, shown: THEMES },

@@ -131,7 +131,7 @@ export async function person(browser: Browser, site: Site, options: object = {})
 export async function logIn(page: Page, site: Site): Promise<void> {
   await page.getByLabel('Token').fill(site.token);
   await page.getByRole('button', { name: 'Log in' }).click();
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  await page.locator('main.content').waitFor();
 }
 
 interface Violation {

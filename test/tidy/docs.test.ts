@@ -118,7 +118,7 @@ describe('every key of a document', () => {
   test.each([
     ['flow', 'dialects/flow.md', 'dialects/README.md'],
     ['workflow', 'dialects/workflow.md'],
-    ['Orchestration', 'dialects/team.md', 'guide/evidence.md', 'guide/memory.md', ...TEAM],
+    ['Orchestration', 'dialects/team.md', 'guide/evidence.md', 'guide/memory.md', 'guide/verifier.md', ...TEAM],
     [
       'staged',
       'dialects/staged.md',
