@@ -1,5 +1,5 @@
 /**
- * Draws the pages in a browser: all of them, in both themes and three widths, into `pictures/`, which git does not keep; those that the
+ * Draws the pages in a browser: all of them, in both themes and two widths, into `pictures/`, which git does not keep; those that the
  * documentation shows into `docs/studio/`. The runs are real: a server of its own plays the flows of `test/studio/flows` and the examples.
  *
  *   npm run pictures
@@ -12,16 +12,19 @@ import { root } from './tool.ts';
 
 const OUT = join(root, 'pictures');
 const DOCS = join(root, 'docs/studio');
-const WIDTHS = [1280, 320, 2560] as const;
+const WIDTHS = [1440, 320] as const;
 const KIB_MAX = 200;
+
+type Theme = 'light' | 'dark';
+const THEMES: readonly Theme[] = ['light', 'dark'];
 
 interface Shot {
   readonly name: string;
   readonly path: string;
   /** What is done before the picture is taken. */
   readonly act?: (page: Page) => Promise<void>;
-  /** The documentation shows it, in light. */
-  readonly isShown?: boolean;
+  /** The documentation shows it in these themes. */
+  readonly shown?: readonly Theme[];
 }
 
 const dir = folder();
@@ -37,6 +40,9 @@ const { run: fork } = await machine.ask<{ readonly run: string }>(`/runs/${refun
   at: 7,
   set: { triage: { output: { category: 'tech' } } },
 });
+await machine.start('desk', 'desk', 'The kettle leaks: a refund, please', { user: 'tom' });
+const { waiting } = await machine.ask<{ readonly waiting: readonly { readonly id: string }[] }>(`/runs/${disputed}`);
+const question = waiting[0]?.id ?? '';
 await machine.end();
 const site = await serve(dir, port, '--as', 'anna');
 const browser = await openBrowser();
@@ -45,8 +51,7 @@ try {
     rmSync(folderName, { recursive: true, force: true });
     mkdirSync(folderName, { recursive: true });
   }
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of WIDTHS) await draw(site, colorScheme, width);
+  for (const colorScheme of THEMES) for (const width of WIDTHS) await draw(site, colorScheme, width);
 } finally {
   await browser.close();
   await site.end();
@@ -55,19 +60,19 @@ try {
 
 function shots(): readonly Shot[] {
   return [
-    { name: 'runs', path: '/runs', isShown: true },
-    { name: 'run', path: `/runs/${disputed}`, isShown: true },
-    { name: 'confirm', path: `/runs/${disputed}`, act: pressApprove, isShown: true },
-    { name: 'slider', path: `/runs/${disputed}?at=40`, isShown: true },
-    { name: 'prompts', path: `/runs/${refund}?tab=prompts&call=0%230`, isShown: true },
+    { name: 'runs', path: '/runs', shown: ['light'] },
+    { name: 'run', path: `/runs/${disputed}`, shown: THEMES },
+    { name: 'confirm', path: `/runs/${disputed}`, act: pressApprove, shown: ['light'] },
+    { name: 'slider', path: `/runs/${disputed}?at=40`, shown: ['light'] },
+    { name: 'prompts', path: `/runs/${refund}?tab=prompts&call=0%230`, shown: ['light'] },
     { name: 'output', path: `/runs/${refund}?tab=output` },
     { name: 'journal', path: `/runs/${rounds}?tab=journal&at=60` },
-    { name: 'loop', path: `/runs/${rounds}`, isShown: true },
-    { name: 'compare', path: `/runs/${refund}/compare/${fork}`, isShown: true },
+    { name: 'loop', path: `/runs/${rounds}` },
+    { name: 'compare', path: `/runs/${refund}/compare/${fork}`, shown: ['light'] },
     ...EXAMPLES.map(({ flow }, at) => ({ name: `run-${flow}`, path: `/runs/${others[at] ?? ''}` })),
-    { name: 'inbox', path: '/inbox' },
+    { name: 'inbox', path: `/inbox?q=${question}`, shown: THEMES },
     { name: 'flows', path: '/flows' },
-    { name: 'flow', path: '/flows/chargeback' },
+    { name: 'flow', path: '/flows/chargeback', shown: ['light'] },
     { name: 'health', path: '/health' },
     { name: 'audit', path: '/audit' },
     { name: 'missing', path: '/runs/r_none' },
@@ -80,18 +85,17 @@ async function pressApprove(page: Page): Promise<void> {
   await page.getByRole('dialog').waitFor();
 }
 
-async function draw(at: Site, colorScheme: 'light' | 'dark', width: number): Promise<void> {
-  const viewport = { width, height: width === 320 ? 720 : width === 2560 ? 1440 : 800 };
+async function draw(at: Site, colorScheme: Theme, width: number): Promise<void> {
+  const viewport = { width, height: width === 320 ? 720 : 900 };
   const options = { viewport, colorScheme, reducedMotion: 'reduce', deviceScaleFactor: 1 };
   const { page, context, bad } = await person(browser, at, options);
-  for (const { name, path, act, isShown = false } of shots()) {
+  for (const { name, path, act, shown = [] } of shots()) {
     await page.goto(at.url + path);
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
     await page.waitForTimeout(500);
     await act?.(page);
     await page.screenshot({ path: join(OUT, `${name}-${colorScheme}-${width}.png`), fullPage: width === 320 });
-    const shown = isShown && width === 1280 && (colorScheme === 'light' || name === 'run');
-    if (shown) await show(page, colorScheme === 'dark' ? `${name}-dark` : name);
+    if (width !== 320 && shown.includes(colorScheme)) await show(page, `${name}-${colorScheme}`);
   }
   if (bad.length > 0) throw new Error(bad.join('\n'));
   await context.close();

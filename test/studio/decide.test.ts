@@ -31,7 +31,6 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(async () => {
-  expect(anna?.bad).toEqual([]);
   await browser?.close();
   await site?.end();
   if (dir !== undefined) remove(dir);
@@ -142,6 +141,10 @@ test('an exported file is checked in the browser, and a changed one names the ev
   await page.getByText('The chain is broken').waitFor();
   await page.getByText(`Event ${(changed?.after ?? 0) + 1}`, { exact: true }).waitFor();
 }, 60_000);
+
+test('the pages did nothing that they must not do', () => {
+  expect(anna.bad).toEqual([]);
+});
 
 test.each(['light', 'dark'] as const)(
   'axe finds nothing on these pages in %s',

@@ -1,14 +1,14 @@
 /** A server in a process of its own, with flows of the tests and of the examples, and a browser that looks at its pages. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 
 const root = join(import.meta.dirname, '../..');
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 
 /** One of each notation. */
 export const EXAMPLES = [
@@ -131,7 +131,7 @@ export async function person(browser: Browser, site: Site, options: object = {})
 export async function logIn(page: Page, site: Site): Promise<void> {
   await page.getByLabel('Token').fill(site.token);
   await page.getByRole('button', { name: 'Log in' }).click();
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  await page.locator('main.content').waitFor();
 }
 
 interface Violation {

@@ -97,7 +97,7 @@ function OneSide({ name, report, store }: SideProps): ReactElement {
         {parent !== undefined && <span className="text-2">forked at event {parent.seq}</span>}
       </header>
       <RunProvider store={store} report={report}>
-        <Graph />
+        <Graph label={`Graph ${name}`} />
       </RunProvider>
     </div>
   );
@@ -132,7 +132,9 @@ function Table({ a, b }: { readonly a: Told; readonly b: Told }): ReactElement {
   const own = rows.findIndex((row) => !row.isSame && row.node === node);
   const place = own >= 0 ? own : rows.findIndex(({ isSame }) => !isSame);
   return (
-    <div className="compare-table">
+    // It scrolls, so the keyboard must get into it.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <section className="compare-table" aria-label="Differences" tabIndex={0}>
       <p className="compare-first" role="status">
         {data === undefined ? 'Comparing…' : firstText(data.same, first)}
       </p>
@@ -153,7 +155,7 @@ function Table({ a, b }: { readonly a: Told; readonly b: Told }): ReactElement {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 

@@ -14,6 +14,8 @@ const SEGMENT = 1000;
 /** Runs up to this length are read whole. */
 const WHOLE = 3000;
 const PAGE = 1000;
+/** How many views are kept. */
+const LOOKED = 8;
 
 interface Segment {
   /** The view before the first event. */
@@ -56,6 +58,8 @@ export class RunStore {
   /** The view at the last event but those of the last journal event, which may have more. */
   #solid: RunView | null = null;
   #folded = 0;
+  /** The last views that were asked for: while other events are read, the page asks for them again. */
+  #looked: readonly Looked[] = [];
 
   constructor(run: string, onDecisive: () => void) {
     this.run = run;
@@ -95,9 +99,17 @@ export class RunStore {
     if (at >= last) return tip;
     const number = segmentOf(at);
     const segment = this.#segments.get(number);
-    if (segment !== undefined) return this.#fold(segment.events, segment.base, at);
+    if (segment !== undefined) return this.#viewIn(segment, at);
     void this.#read(number).catch(() => undefined);
     return null;
+  }
+
+  #viewIn(segment: Segment, at: number): RunView {
+    const known = this.#looked.find((each) => each.segment === segment && each.at === at);
+    if (known !== undefined) return known.view;
+    const view = this.#fold(segment.events, segment.base, at);
+    this.#looked = [{ segment, at, view }, ...this.#looked.slice(0, LOOKED - 1)];
+    return view;
   }
 
   /** Reads the events before those that were read. */
@@ -112,7 +124,8 @@ export class RunStore {
     const first = last <= WHOLE ? 0 : last % SEGMENT < SEGMENT / 2 ? end - 1 : end;
     for (let number = first; number <= end; number++) await this.#read(number, number === end);
     this.#isRead = true;
-    this.#refold();
+    const row = this.#row();
+    this.#advance(row.events, this.#segments.get(first)?.base ?? startOfView(), { ...row, error: null });
   }
 
   /** A segment is whole, or the last one. */
@@ -125,7 +138,7 @@ export class RunStore {
         from === 0 ? startOfView() : await ask<RunView>(`${runPath(this.run)}/state`, { query: { at: from } });
       const events = await this.#eventsAfter(from === 0 ? '0' : String(from), isLast ? Infinity : from + SEGMENT);
       this.#segments.set(number, { base: { ...startOfView(), ...base }, events });
-      if (!isLast) this.#refold();
+      if (this.#isRead) this.#set(this.#row());
     })();
     this.#reading.set(number, reading);
     reading.catch(() => this.#reading.delete(number));
@@ -207,19 +220,18 @@ export class RunStore {
   #append(events: readonly RunEvent[]): void {
     for (const event of events) if (event.type === 'model.finished') this.#texts.delete(event.call);
     const all = [...this.#snapshot.events, ...events];
-    const last = all.at(-1)?.seq ?? 0;
     const before = this.#solid ?? startOfView();
     const open = all.slice(all.findLastIndex(({ seq }) => seq <= before.seq) + 1);
-    this.#solid = this.#fold(open, before, last - 1);
     this.#intoSegments(events);
-    this.#set({
-      ...{ events: all, last, texts: new Map(this.#texts) },
-      tip: this.#fold(
-        open.filter(({ seq }) => seq === last),
-        this.#solid,
-        last,
-      ),
-    });
+    this.#advance(open, before, { events: all, texts: new Map(this.#texts) });
+  }
+
+  /** Folds what is new; the last journal event apart, as it may have more events. */
+  #advance(events: readonly RunEvent[], from: RunView, change: Partial<RunSnapshot>): void {
+    const last = events.at(-1)?.seq ?? from.seq;
+    this.#solid = this.#fold(events, from, last - 1);
+    const newest = events.filter(({ seq }) => seq === last);
+    this.#set({ ...change, last, tip: this.#fold(newest, this.#solid, last) });
   }
 
   #intoSegments(events: readonly RunEvent[]): void {
@@ -232,23 +244,12 @@ export class RunStore {
   }
 
   /** All segments in a row up to the last one, as one. */
-  #refold(): void {
+  #row(): Pick<RunSnapshot, 'events' | 'before'> {
     const numbers = [...this.#segments.keys()].toSorted((a, b) => b - a);
-    const end = numbers[0];
-    if (end === undefined || !this.#isRead) return;
+    const end = numbers[0] ?? 0;
     const row = numbers.filter((number, at) => number === end - at).toReversed();
-    const segments = row.flatMap((number) => this.#segments.get(number) ?? []);
-    const [first] = segments;
-    if (first === undefined) return;
-    const events = segments.flatMap(({ events: own }) => own);
-    const last = events.at(-1)?.seq ?? 0;
-    this.#solid = this.#fold(events, first.base, last - 1);
-    const tip = this.#fold(
-      events.filter(({ seq }) => seq === last),
-      this.#solid,
-      last,
-    );
-    this.#set({ tip, last, events, before: (row[0] ?? 0) * SEGMENT, error: null });
+    const events = row.flatMap((number) => this.#segments.get(number)?.events ?? []);
+    return { events, before: (row[0] ?? 0) * SEGMENT };
   }
 
   #fold(events: readonly RunEvent[], from: RunView, at: number): RunView {
@@ -260,6 +261,12 @@ export class RunStore {
     this.#snapshot = { ...this.#snapshot, ...change };
     for (const watcher of this.#watchers) watcher();
   }
+}
+
+interface Looked {
+  readonly segment: Segment;
+  readonly at: number;
+  readonly view: RunView;
 }
 
 interface TextPiece {

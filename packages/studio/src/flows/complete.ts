@@ -36,6 +36,9 @@ export function completionsAt(root: unknown, text: string, line: number, column:
 
 const KEY = /^(\s*(?:- )*)([\w.$]+):/;
 
+const isItem = (line: string): boolean => /^\s*- /.test(line);
+const isEmpty = (line: string): boolean => /^\s*(#|$)/.test(line);
+
 function indentOf(line: string): number {
   return /^\s*(?:- )*/.exec(line)?.[0].length ?? 0;
 }
@@ -44,19 +47,19 @@ function indentOf(line: string): number {
 function pathAt(lines: readonly string[], at: number): readonly string[] {
   const path: string[] = [];
   let indent = indentOf(lines[at] ?? '');
-  if (/^\s*- /.test(lines[at] ?? '')) path.unshift('*');
+  if (isItem(lines[at] ?? '')) path.unshift('*');
   for (let index = at - 1; index >= 0 && indent > 0; index--) {
     const line = lines[index] ?? '';
-    if (line.trim() === '' || line.trim().startsWith('#')) continue;
     const own = indentOf(line);
-    if (own >= indent) {
-      if (own === indent && /^\s*- /.test(line) && path[0] !== '*') path.unshift('*');
+    if (isEmpty(line) || own > indent) continue;
+    if (own === indent) {
+      if (isItem(line) && path[0] !== '*') path.unshift('*');
       continue;
     }
     const key = KEY.exec(line)?.[2];
     indent = own;
     if (key !== undefined) path.unshift(key);
-    if (/^\s*- /.test(line)) path.unshift('*');
+    if (isItem(line)) path.unshift('*');
   }
   return path;
 }
@@ -64,19 +67,30 @@ function pathAt(lines: readonly string[], at: number): readonly string[] {
 /** The keys of the same object, above and below a line. */
 function siblingsOf(lines: readonly string[], at: number): readonly string[] {
   const indent = indentOf(lines[at] ?? '');
-  const found: string[] = [];
-  for (const step of [-1, 1])
-    for (let index = at + step; index >= 0 && index < lines.length; index += step) {
-      const line = lines[index] ?? '';
-      if (line.trim() === '') continue;
-      const own = indentOf(line);
-      if (own < indent) break;
-      const [, start = '', key] = KEY.exec(line) ?? [];
-      if (step === 1 && own === indent && start.includes('-')) break;
-      if (own === indent && key !== undefined) found.push(key);
-      if (step === -1 && own === indent && start.includes('-')) break;
-    }
-  return found;
+  return [...above(lines.slice(0, at).toReversed(), indent), ...after(lines.slice(at + 1), indent)];
+}
+
+/** From the nearest line up: the object begins at the dash of its item, or below a line that is less indented. */
+function* above(lines: readonly string[], indent: number): Generator<string> {
+  for (const line of lines.filter((each) => each.trim() !== '')) {
+    if (indentOf(line) < indent) return;
+    if (indentOf(line) > indent) continue;
+    yield* keyIn(line);
+    if (isItem(line)) return;
+  }
+}
+
+/** The object ends before the dash of the next item. */
+function* after(lines: readonly string[], indent: number): Generator<string> {
+  for (const line of lines.filter((each) => each.trim() !== '')) {
+    if (indentOf(line) < indent || (indentOf(line) === indent && isItem(line))) return;
+    if (indentOf(line) === indent) yield* keyIn(line);
+  }
+}
+
+function keyIn(line: string): readonly string[] {
+  const key = KEY.exec(line)?.[2];
+  return key === undefined ? [] : [key];
 }
 
 function schemasAt(root: Schema, path: readonly string[]): readonly Schema[] {

@@ -47,10 +47,11 @@ function Opened({ flow, source }: OpenedProps): ReactElement {
   const check = useQuery({ ...checkQuery(flow.file, typed), enabled: mayCheck });
   const isChanged = text !== base.source;
   const isNewer = source !== base.source;
-  if (isNewer && !isChanged) {
+  const readAgain = (): void => {
     setText(source);
     setBase({ source, hash: flow.hash });
-  }
+  };
+  if (isNewer && !isChanged) readAgain();
   const write = async (): Promise<void> => {
     try {
       const written = await save(flow.id, text, base);
@@ -78,19 +79,7 @@ function Opened({ flow, source }: OpenedProps): ReactElement {
     >
       <div className="flow">
         <section className="flow-source" aria-label="Source">
-          {isNewer && isChanged && (
-            <p className="note is-waiting" role="status">
-              The file has changed on disk.{' '}
-              <Button
-                onClick={() => {
-                  setText(source);
-                  setBase({ source, hash: flow.hash });
-                }}
-              >
-                Read it again
-              </Button>
-            </p>
-          )}
+          {isNewer && isChanged && <Newer onRead={readAgain} />}
           {problem !== null && <ProblemNote error={problem} />}
           <Suspense fallback={<Loading what="the editor" />}>
             <SourceEditor text={text} diagnostics={check.data?.diagnostics ?? []} onChange={setText} />
@@ -99,6 +88,14 @@ function Opened({ flow, source }: OpenedProps): ReactElement {
         <FlowSide flow={flow} checked={check.data} isChanged={isChanged} />
       </div>
     </Page>
+  );
+}
+
+function Newer({ onRead }: { readonly onRead: () => void }): ReactElement {
+  return (
+    <p className="note is-waiting" role="status">
+      The file has changed on disk. <Button onClick={onRead}>Read it again</Button>
+    </p>
   );
 }
 

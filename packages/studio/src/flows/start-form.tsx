@@ -54,17 +54,7 @@ export function StartForm({ flow, isChanged }: FormProps): ReactElement {
           onChange={(value) => setValues({ ...values, [field.name]: value })}
         />
       ))}
-      <label className="field">
-        <span>Models and tools</span>
-        <select className="select" value={chosen} onChange={({ target }) => setScript(target.value)}>
-          <option value="">real: the models and tools of the document</option>
-          {scripts.map((name) => (
-            <option key={name} value={name}>
-              script: {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Players scripts={scripts} chosen={chosen} onChoose={setScript} />
       {isChanged && <p className="ink-waiting">The saved text runs, not the one that you have changed.</p>}
       {!flow.ok && <p className="ink-failed">A flow with mistakes does not run.</p>}
       {error !== null && <ProblemNote error={error} />}
@@ -74,6 +64,29 @@ export function StartForm({ flow, isChanged }: FormProps): ReactElement {
         </Button>
       </div>
     </form>
+  );
+}
+
+interface PlayersProps {
+  readonly scripts: readonly string[];
+  readonly chosen: string;
+  readonly onChoose: (script: string) => void;
+}
+
+/** Who plays models and tools: themselves, or a script of the folder. */
+function Players({ scripts, chosen, onChoose }: PlayersProps): ReactElement {
+  return (
+    <label className="field">
+      <span>Models and tools</span>
+      <select className="select" value={chosen} onChange={({ target }) => onChoose(target.value)}>
+        <option value="">real: the models and tools of the document</option>
+        {scripts.map((name) => (
+          <option key={name} value={name}>
+            script: {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -95,7 +108,7 @@ function InputField({ field, value, onChange }: FieldProps): ReactElement {
       </span>
       {choices !== null ? (
         <select className="select" value={value} required={isNeeded} onChange={({ target }) => onChange(target.value)}>
-          <option value="" />
+          <option value="">–</option>
           {choices.map((each) => (
             <option key={each} value={each}>
               {each}

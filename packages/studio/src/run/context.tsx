@@ -88,17 +88,24 @@ interface ProviderProps {
 
 /** The event of the address. A drag changes the page at once, and the address when it rests. */
 function useAt(last: number): { readonly at: number; readonly go: (at: number) => void } {
-  const given = Number(useParameter('at') ?? Infinity);
+  const address = useParameter('at');
+  const given = Number(address ?? Infinity);
   const set = useParameters();
   const [dragged, setDragged] = useState<number | null>(null);
   useEffect(() => {
     if (dragged === null) return undefined;
-    const timer = setTimeout(() => {
-      set({ at: dragged >= last ? undefined : dragged });
-      setDragged(null);
-    }, REST_MS);
+    const next = dragged >= last ? undefined : String(dragged);
+    const settle = (): void =>
+      next === address ? setDragged(null) : set({ at: next === undefined ? undefined : Number(next) });
+    const timer = setTimeout(settle, REST_MS);
     return () => clearTimeout(timer);
-  }, [dragged, last, set]);
+  }, [dragged, address, last, set]);
+  // The address follows later; until then the page stays where it was dragged to.
+  const [known, setKnown] = useState(address);
+  if (known !== address) {
+    setKnown(address);
+    setDragged(null);
+  }
   const wanted = dragged ?? (Number.isFinite(given) ? given : last);
   const go = useMemo(() => (at: number) => setDragged(Math.max(1, Math.min(last, at))), [last]);
   return { at: Math.max(1, Math.min(last, wanted)), go };

@@ -30,24 +30,50 @@ export const Edges = memo(function Edges({ edges, frames, width, height }: Edges
           <path className="edge-tip" d={edge.tip} />
         </g>
       ))}
-      {edges.map(
-        ({ edge: { label }, key, isTaken, times }) =>
-          label !== null && <Label key={key} label={label} isTaken={isTaken} times={times} />,
-      )}
+      {labelsOf(edges).map((label) => (
+        <Label key={label.key} label={label} />
+      ))}
     </svg>
   );
 });
 
-interface LabelProps {
-  readonly label: NonNullable<ShownEdge['edge']['label']>;
+interface PlacedLabel {
+  readonly key: string;
   readonly isTaken: boolean;
-  readonly times: number;
+  readonly rows: readonly string[];
+  readonly x: number;
+  readonly y: number;
 }
 
 const LINE = 15;
+const SIGN = 6.6;
 
-function Label({ label: { x, y, lines, guards, bound }, isTaken, times }: LabelProps): ReactElement {
-  const rows = [...lines, ...guards, ...(bound === null ? [] : [`↺ ${bound}${times > 1 ? ` · ${times} taken` : ''}`])];
+/** A label that would lie on an earlier one lies below it. */
+function labelsOf(edges: readonly ShownEdge[]): readonly PlacedLabel[] {
+  const placed: PlacedLabel[] = [];
+  for (const { edge, key, isTaken, times } of edges) {
+    if (edge.label === null) continue;
+    const { x, y, lines, guards, bound } = edge.label;
+    const loop = bound === null ? [] : [`↺ ${bound}${times > 1 ? ` · ${times} taken` : ''}`];
+    const rows = [...lines, ...guards, ...loop];
+    const label = { key, isTaken, rows, x, y };
+    const below = placed.filter((other) => isOn(label, other)).map((other) => other.y + halfOf(other) + halfOf(label));
+    placed.push({ ...label, y: Math.max(y, ...below) });
+  }
+  return placed;
+}
+
+const halfOf = ({ rows }: PlacedLabel): number => (rows.length * LINE) / 2;
+const halfWidthOf = ({ rows }: PlacedLabel): number => (Math.max(0, ...rows.map((row) => row.length)) * SIGN) / 2;
+
+function isOn(one: PlacedLabel, other: PlacedLabel): boolean {
+  return (
+    Math.abs(one.x - other.x) < halfWidthOf(one) + halfWidthOf(other) &&
+    Math.abs(one.y - other.y) < halfOf(one) + halfOf(other)
+  );
+}
+
+function Label({ label: { isTaken, rows, x, y } }: { readonly label: PlacedLabel }): ReactElement {
   const top = y - (rows.length * LINE) / 2;
   return (
     <g className={`edge-label ${isTaken ? 'is-taken' : ''}`}>

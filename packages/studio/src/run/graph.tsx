@@ -35,13 +35,13 @@ type CardNode = Node<{
 const TYPES = { card: Card };
 const MARGIN = 24;
 
-export function Graph(): ReactElement {
+export function Graph({ label = 'Graph' }: { readonly label?: string }): ReactElement {
   const { report } = useRun();
   const { data, error, refetch } = useQuery(pictureQuery(report.flow, report.hash));
   const latest = useQuery({ ...pictureQuery(report.flow, undefined), enabled: error !== null });
   const picture = data ?? latest.data;
   return (
-    <section className="graph" aria-label="Graph">
+    <section className="graph" aria-label={label}>
       {picture !== undefined && <Drawn picture={picture} isOther={data === undefined} />}
       {picture === undefined &&
         (error === null ? <Loading what="the graph" /> : <Problem error={error} onRetry={() => void refetch()} />)}
@@ -204,11 +204,11 @@ function CardBody({ data }: NodeProps<CardNode>): ReactElement {
       <button
         type="button"
         className={`card-node state-${state}`}
-        aria-label={labelOf(shown, word)}
         aria-pressed={isSelected}
         title={node.description ?? undefined}
         onClick={select}
       >
+        <span className="visually-hidden">{labelOf(shown, word)}</span>
         <span aria-hidden="true" className={`card-icon is-${tone}`}>
           <Icon name={isIdle ? KIND_ICONS[node.kind] : icon} />
         </span>

@@ -20,7 +20,7 @@ export function OutputPanel(): ReactElement {
           {item !== null && `, item ${item}`}: {harmless(why)}
         </p>
       ))}
-      <h3>Receipts</h3>
+      <h2 className="label">Receipts</h2>
       {receipts.length === 0 ? (
         <Empty icon="tool" title={hasEnded && !changed ? 'Nothing was changed' : 'No call was made yet'} />
       ) : (

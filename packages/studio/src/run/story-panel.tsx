@@ -97,10 +97,10 @@ function StoryLine({ row, from, isFuture, isCurrent, go }: LineProps): ReactElem
         <button
           type="button"
           className="story-time num"
-          aria-label={`Event ${seq}`}
           aria-current={isCurrent ? 'step' : undefined}
           onClick={() => go(seq)}
         >
+          <span className="visually-hidden">Event {seq}</span>
           <span aria-hidden="true">{from === null ? seq : ((at - from) / 1000).toFixed(1)}</span>
         </button>
         <Icon name={icon} className={`ink-${tone}`} />

@@ -37,11 +37,13 @@ export function Timeline(): ReactElement {
     <section className="timeline" aria-label="Timeline">
       <div ref={box} className="timeline-box">
         <div className="timeline-head" style={{ paddingLeft: LABELS }}>
-          {scale.ticks.map(({ x, label }) => (
-            <span key={x} className="timeline-tick num" style={{ left: LABELS + x * room }}>
-              {label}
-            </span>
-          ))}
+          {scale.ticks
+            .filter(({ x }) => x < LAST_TICK)
+            .map(({ x, label }) => (
+              <span key={x} className="timeline-tick num" style={{ left: LABELS + x * room }}>
+                {label}
+              </span>
+            ))}
         </div>
         <ul className="timeline-body" aria-label="Who worked when" style={{ height: lanes.length * ROW + 8 }}>
           <Marks scale={scale} room={room} />
@@ -200,12 +202,15 @@ interface PieceOfLane {
 }
 
 const LEAST = 4;
+/** A text that begins later would be cut off. */
+const LAST_TICK = 0.94;
 
 function piecesOf(bars: readonly Bar[], scale: Scale, room: number, end: number): readonly PieceOfLane[] {
   const pieces: (PieceOfLane & { readonly seq: number })[] = [];
   for (const bar of bars) {
-    const x = scale.x(bar.startedAt, bar.seq) * room;
-    const w = scale.isByEvent ? Math.max(10, room / 40) : scale.x(bar.endedAt ?? end, bar.seq) * room - x;
+    const from = scale.x(bar.startedAt, bar.seq) * room;
+    const w = scale.isByEvent ? Math.max(10, room / 40) : scale.x(bar.endedAt ?? end, bar.seq) * room - from;
+    const x = scale.isByEvent ? Math.min(from, room - w) : from;
     const before = pieces.at(-1);
     if (
       before !== undefined &&

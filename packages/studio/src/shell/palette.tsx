@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { flowsQuery, runsPage } from '../data/server.ts';
+import { logOut } from '../data/session.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { shortcutGroups } from '../ui/keys.ts';
@@ -95,6 +96,7 @@ function useEntries(text: string): readonly Entry[] {
       icon: 'sun' as const,
       run: () => setTheme(theme),
     })),
+    { id: 'log-out', title: 'Log out', kind: 'command', icon: 'person' as const, run: () => void logOut() },
     ...shortcutGroups()
       .filter(({ title }) => title !== 'Pages')
       .flatMap(({ title, shortcuts }) =>

@@ -2,7 +2,7 @@
 import { harmless } from '@sluice-internal/wire';
 import type { ButtonHTMLAttributes, ReactElement, ReactNode } from 'react';
 import { Icon, type IconName } from './icon.tsx';
-import { effectTone, nodeState, runState, type Shown } from './states.ts';
+import { effectTone, runState, type Shown } from './states.ts';
 
 /** Text of models, tools and documents. What cannot be seen, or reorders text, is shown as an escape. */
 export function Safe({ text }: { readonly text: string }): ReactElement {
@@ -39,7 +39,7 @@ export function Button({
   );
 }
 
-export function StateBadge({ shown }: { readonly shown: Shown }): ReactElement {
+function StateBadge({ shown }: { readonly shown: Shown }): ReactElement {
   return (
     <span className={`badge is-${shown.tone}`}>
       <Icon name={shown.icon} />
@@ -59,10 +59,6 @@ interface RunBadgeProps {
 
 export function StateIcon({ shown }: { readonly shown: Shown }): ReactElement {
   return <Icon name={shown.icon} className={`ink-${shown.tone}`} />;
-}
-
-export function NodeIcon({ state }: { readonly state: string }): ReactElement {
-  return <StateIcon shown={nodeState(state)} />;
 }
 
 export function EffectTag({ effect }: { readonly effect: string }): ReactElement {
