@@ -56,7 +56,7 @@ export interface CreateEngineOptions
   extends
     Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin' | 'trustedServers'>,
     Omit<WorldOptions, 'flowTools' | 'script'> {
-  /** Stores the runs: the path of a database file, `sqlite:` and a path, or an open store. Default: `.sluice/sluice.db`. */
+  /** Stores the runs: the path of a database file, `postgres://…`, or an open store. Default: `.sluice/sluice.db`. */
   readonly journal?: string | Store;
   /** Definitions whose runs this engine may continue after a restart: it needs their functions. */
   readonly flows?: readonly AnyDefinition[];
@@ -135,11 +135,11 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const functions = new Functions(rest.onNotice);
   const file = typeof journal === 'string' ? fileAt(journal) : undefined;
   const worldOptions = { ...rest, flowTools: own.flowTools ?? functions };
-  const beside = worldBeside(file, worldOptions, typeof journal === 'string' ? undefined : journal);
+  const store = own.store ?? storeOf(journal, tenant, rest.onNotice);
+  const beside = worldBeside(file, worldOptions, store);
   const { world, attachments } = beside;
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
-  const store = own.store ?? storeOf(journal, tenant, rest.onNotice);
   const servers = new ServerKeys({ given: serverKey, file, reach: store.reach, onNotice: rest.onNotice });
   const trustedServers = servers.trusted;
   const runtime = runtimeOf({ ...rest, trustedServers, signingKey, script }, file, store, world);
@@ -176,7 +176,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     fork: async (id, edits) => handle(await fork(runtime, store, id, { ...edits, attachments })),
     migrate: async (id, given, migration = {}) => {
       const flow = definitions.flowOf(given);
-      const pins = pinsOf(world, flow, given, id);
+      const pins = await pinsOf(world, flow, given, id);
       return handle(await migrate(runtime, store, id, flow, { ...migration, pins, attachments }));
     },
     close,
@@ -271,7 +271,7 @@ function createStart({ runtime, world, definitions, recorded, ready, placed }: S
     const owner = attached === startOptions.input ? undefined : id;
     // A surface that names the script of its runs has stored it.
     const script = whose?.pins?.script === undefined ? recorded() : {};
-    const origin = withPins(whose, { ...(placed(flow) ?? pinsOf(world, flow, given, owner)), ...script });
+    const origin = withPins(whose, { ...(placed(flow) ?? (await pinsOf(world, flow, given, owner))), ...script });
     await ready(flow, origin.pins ?? {});
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
@@ -399,9 +399,9 @@ class Functions implements FlowTools {
   }
 }
 
-function pinsOf(world: World, flow: CompiledFlow, given: Compiled | AnyDefinition, run?: RunId): Pins {
+async function pinsOf(world: World, flow: CompiledFlow, given: Compiled | AnyDefinition, run?: RunId): Promise<Pins> {
   const functions = isDefinition(given) ? Object.keys(given.tools) : [];
-  return { ...world.pins(flow, run), ...(functions.length === 0 ? {} : { functions }) };
+  return { ...(await world.pins(flow, run)), ...(functions.length === 0 ? {} : { functions }) };
 }
 
 function noFlow(): SluiceError {

@@ -31,11 +31,11 @@ export function attachmentsBeside(journal: string): AttachmentStore {
   const existing = (): AttachmentStore | null =>
     store ?? (existsSync(path) ? (store = openAttachmentStore(path)) : null);
   return {
-    add: (run, attachment) => (store ??= openAttachmentStore(path)).add(run, attachment),
-    find: (run, id) => existing()?.find(run, id) ?? null,
-    list: (run) => existing()?.list(run) ?? [],
-    erase: (run) => existing()?.erase(run) ?? 0,
-    close: () => store?.close(),
+    add: async (run, attachment) => (store ??= openAttachmentStore(path)).add(run, attachment),
+    find: async (run, id) => (await existing()?.find(run, id)) ?? null,
+    list: async (run) => (await existing()?.list(run)) ?? [],
+    erase: async (run) => (await existing()?.erase(run)) ?? 0,
+    close: async () => store?.close(),
   };
 }
 
@@ -54,23 +54,23 @@ function openAttachmentStore(path: string): AttachmentStore {
   const removeUses = db.prepare('DELETE FROM uses WHERE run = ?');
   const removeContents = db.prepare('DELETE FROM contents WHERE id NOT IN (SELECT id FROM uses)');
   return {
-    add: (run, { id, data, mediaType, name, origin }) =>
+    add: async (run, { id, data, mediaType, name, origin }) =>
       atOnce(db, () => {
         addContent.run(id, data);
         addUse.run(run, id, mediaType, name, origin);
       }),
-    find: (run, id) => {
+    find: async (run, id) => {
       const row = find.get(run, id);
       return row === undefined ? null : attachmentOf(id, row);
     },
-    list: (run) => list.all(run).map((row) => String(row['id'])),
-    erase: (run) =>
+    list: async (run) => list.all(run).map((row) => String(row['id'])),
+    erase: async (run) =>
       atOnce(db, () => {
         const { changes } = removeUses.run(run);
         removeContents.run();
         return Number(changes);
       }),
-    close: () => {
+    close: async () => {
       if (db.isOpen) db.close();
     },
   };

@@ -69,6 +69,7 @@ export const ERROR_CODES = [
   'journal-damaged',
   'journal-unavailable',
   'journal-replaced',
+  'journal-unsafe',
   'disk-full',
   'chain-broken',
   'replay-differs',

@@ -86,6 +86,7 @@ export type {
   Tombstone,
   WorkerId,
 } from './ports.ts';
+export { guardedMemory, memoryBody, memoryEntry } from './stored-memory.ts';
 export { newServerKey, serverKey } from './server-proof.ts';
 export type { ServerKey } from './server-proof.ts';
 export { thisProcess } from './process-owner.ts';

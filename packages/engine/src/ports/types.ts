@@ -112,7 +112,7 @@ export interface ForkOptions {
   /** Replaces fields of the origin, such as the pins of changed code. */
   readonly origin?: Origin;
   /** Runs when the fork is known to be possible, before it is stored. */
-  readonly beforeStart?: () => void;
+  readonly beforeStart?: () => void | Promise<void>;
 }
 
 /**
@@ -135,7 +135,7 @@ export interface MigrateOptions {
   /** Replaces fields of the origin, such as the pins of the new version. */
   readonly origin?: Origin;
   /** Runs when the move is known to be possible, before anything is stored. */
-  readonly beforeStart?: (run: RunId) => void;
+  readonly beforeStart?: (run: RunId) => void | Promise<void>;
 }
 
 export interface Engine {

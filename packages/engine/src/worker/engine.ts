@@ -27,6 +27,9 @@ import { allOf } from '../ports/page.ts';
 import type { PageRequest, RunFilter } from '../ports/ports.ts';
 import type { Engine, EngineOptions, EventsOptions, Report } from '../ports/types.ts';
 
+/** How often a run of another process is looked at, when no hint comes. */
+const WAIT_MS = 1000;
+
 export function createRuntime(options: EngineOptions): Engine {
   const host = new Host(options);
   const ownership = new Ownership(host, options.pickUp ?? true);
@@ -140,7 +143,7 @@ async function wait(host: Host, run: RunId): Promise<void> {
       const entry = await host.patiently(() => store.index.find(run));
       if (entry === null) throw unknownRun(run);
       if (entry.status !== 'running' && entry.status !== 'pending') return;
-      await host.hints.next(run, POLL_MS);
+      await host.hints.next(run, Math.min(store.pollMs ?? POLL_MS, WAIT_MS));
       continue;
     }
     await host.untilIdle(run);

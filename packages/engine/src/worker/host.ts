@@ -98,7 +98,7 @@ export class Host {
       clock: this.clock,
       snapshotEvery,
       limits: this.limits,
-      store: store.id,
+      store,
       ...(signing === undefined ? {} : { signing }),
       listeners: this.feed,
       holdsLease: () => this.lease.holds(),

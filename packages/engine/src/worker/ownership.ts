@@ -53,7 +53,7 @@ export class Ownership {
       () => undefined,
     );
     const poll = (): void => void (this.#polling = this.#polling.then(() => this.#poll()));
-    this.#timer = setInterval(poll, POLL_MS);
+    this.#timer = setInterval(poll, host.store.pollMs ?? POLL_MS);
     this.#timer.unref();
     host.hints.onMail = poll;
     host.endBroken = (run, why) => this.#endBroken(run, why);

@@ -28,8 +28,8 @@ export interface WorkerOptions {
   readonly clock: Clock;
   readonly snapshotEvery: number;
   readonly limits?: RunLimits;
-  /** The id of the store. */
-  readonly store?: string;
+  /** The store, for its id. */
+  readonly store?: { readonly id: string };
   readonly signing?: EngineOptions['signing'];
   /** After the events are stored. */
   readonly onTurn: (owned: OwnedRun, events: readonly Event[], previousHead: string) => void;
@@ -291,12 +291,12 @@ export class Worker {
   }
 
   #checkpointOf(owned: OwnedRun, { after, count, hash: head, at }: Append): Append['checkpoint'] | null {
-    const { signing, store = '' } = this.#options;
+    const { signing, store = { id: '' } } = this.#options;
     if (signing === undefined) return null;
     const seq = after + count;
     if (owned.state?.outcome === null && seq - owned.signedSeq < (signing.every ?? SIGN_EVERY)) return null;
     owned.signedSeq = seq;
-    return signing.signer.sign(store, owned.run, { seq, head, at });
+    return signing.signer.sign(store.id, owned.run, { seq, head, at });
   }
 
   #takeTurn(owned: OwnedRun): Turn | null {

@@ -6,7 +6,7 @@ import { audit, exportRun, replay } from '@sluice-internal/engine/audit';
 import type { OpenedRun } from '@sluice-internal/engine/ports';
 import { callsIn } from '@sluice-internal/engine/report';
 import type { EngineView } from '@sluice-internal/library';
-import { differencesOf, promptOf } from '@sluice-internal/library/host';
+import { differencesOf, promptOf, storedFiles } from '@sluice-internal/library/host';
 import { Refusal } from './problem.ts';
 import type { Services } from './services.ts';
 
@@ -36,8 +36,10 @@ export async function callAt(
   }
   const pending = state?.pending.get(key);
   if (state === null || pending === undefined) return { ...shown, prompt: null, args: null };
-  if (kind === 'model')
-    return { ...shown, prompt: promptOf(program, state, pending, { store: attachments, erased: false }), args: null };
+  if (kind === 'model') {
+    const stored = await storedFiles(attachments, state.run);
+    return { ...shown, prompt: promptOf(program, state, pending, { stored, erased: false }), args: null };
+  }
   const { args = null } = inputOf(program, state, pending);
   return { ...shown, prompt: null, args };
 }

@@ -1,0 +1,82 @@
+/** A store in one schema of a Postgres database, which workers on several machines share. */
+import { refuseEmpty } from '@sluice-internal/engine/ports';
+import type { MemoryStore, AttachmentStore, OnViolation, PiiStore, Store, StoreClock } from '@sluice-internal/engine/ports';
+import { readAddress } from './address.ts';
+import { createAttachments } from './attachments.ts';
+import { Database } from './database.ts';
+import { Hints } from './hints.ts';
+import { Commits, createJournal } from './journal.ts';
+import { Lane } from './lane.ts';
+import { createLeases } from './leases.ts';
+import { createLists } from './lists.ts';
+import { createMail } from './mail.ts';
+import { createMemory } from './memory.ts';
+import { compactHeads, createRetain } from './retain.ts';
+import { createShared } from './shared.ts';
+import { createVaultStore } from './vault.ts';
+
+export interface PostgresOptions {
+  /** Opens without making the schema. */
+  readonly readOnly?: boolean;
+  /** Default: the clock of the server. */
+  readonly clock?: StoreClock | undefined;
+  /** A message for the operator, for example about a server that keeps nothing safe. */
+  readonly onNotice?: ((message: string) => void) | undefined;
+  /** Called when a memory of another owner was asked for. */
+  readonly onViolation?: OnViolation | undefined;
+}
+
+/** A store in Postgres keeps everything that a run has. */
+export type PostgresStore = Store & {
+  readonly pii: PiiStore;
+  readonly attachments: AttachmentStore;
+  readonly memory: MemoryStore;
+};
+
+/** Mail and released runs are told by a notice. This is how often a worker looks without one. */
+const POLL_MS = 4_000;
+
+/**
+ * Opens a store in a Postgres database. The schema is made on its first use.
+ * @example
+ * const own = createEngine({ journal: openPostgres('postgres://sluice@db.internal/sluice?schema=support') });
+ */
+export function openPostgres(address: string, options: PostgresOptions = {}): PostgresStore {
+  refuseEmpty('openPostgres', options);
+  const { readOnly = false, clock, onNotice = () => undefined, onViolation } = options;
+  const database = new Database(readAddress(address), readOnly, onNotice);
+  const hints = new Hints(database);
+  // A commit does not wait for what other parts of the process store.
+  const [appends, others] = [new Lane(), new Lane()];
+  const commits = new Commits(database, appends, (runs) => hints.send(runs, false));
+  return {
+    get id() {
+      return database.id;
+    },
+    ready: () => database.ready(),
+    journal: createJournal(database, commits),
+    leases: createLeases(database, {
+      clock,
+      flush: () => commits.flush(),
+      onReleased: (runs) => hints.send(runs, true),
+    }),
+    mail: createMail(database, others, (run) => hints.send([run], true)),
+    index: { ...createLists(database), ...createRetain(database, others) },
+    shared: createShared(database, others),
+    pii: createVaultStore({ query: database.query, transaction: database.transaction.bind(database) }),
+    attachments: createAttachments(database),
+    memory: createMemory(database, onViolation),
+    subscribe: hints.subscribe,
+    pollMs: POLL_MS,
+    reach: 'network',
+    compact: async () => {
+      await commits.flush();
+      await compactHeads(database);
+    },
+    close: async () => {
+      await commits.flush().catch(() => undefined);
+      await hints.close();
+      await database.close();
+    },
+  };
+}
