@@ -1,4 +1,6 @@
 /** `createEngine`: an engine with a journal and a world. Every option has a default. */
+import { existsSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { UNNAMED_SCRIPTS } from '@sluice-internal/kernel/catalog';
 import type { RunInput, ToolFunction } from '@sluice-internal/tools/calls';
 import type { Json } from '@sluice-internal/kernel/expr';
@@ -202,7 +204,10 @@ function runtimeOf(
     store,
     performer,
     clock,
-    ...(script === undefined ? { checkOrigin: refuseScripted } : {}),
+    checkOrigin: (run, origin) => {
+      if (script === undefined) refuseScripted(run, origin);
+      if (store.reach === 'network') demandPlaces(run, origin);
+    },
   });
 }
 
@@ -230,6 +235,18 @@ function refuseScripted(run: RunId, { pins }: Origin): void {
     'scripted-run',
     `run \`${run}\` started with ${which}, and this engine has no script`,
     'Pass the script to `createEngine({ script })`, or `script: false` to continue with the real models and tools.',
+  );
+}
+
+/** Tools that work on files find them only where they are. The run stays with the machines that have its folder and its code. */
+function demandPlaces(run: RunId, { pins }: Origin): void {
+  const needed = [pins?.workDir, ...Object.keys(pins?.modules ?? {})];
+  const missing = needed.find((path) => path !== undefined && isAbsolute(path) && !existsSync(path));
+  if (missing === undefined) return;
+  throw new SluiceError(
+    'not-here',
+    `run \`${run}\` needs \`${missing}\`, which this machine does not have`,
+    'Another worker that has it continues the run. Share the folder, or run a worker where it is.',
   );
 }
 

@@ -179,6 +179,7 @@ function cellsOf({ shared }: Store): TokenCells {
 export async function withTokens<Result>(db: string, use: (tokens: Tokens) => Promise<Result>): Promise<Result> {
   const store = openStore(db);
   try {
+    await store.ready?.();
     return await use(new Tokens(cellsOf(store)));
   } finally {
     await store.close();

@@ -69,6 +69,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       ...{ db, folder, oidc, isLocal, onNotice, limits: options.limits, stopping: stop.signal },
       cookie: `sluice_${actual}`,
     });
+    await composed.services.store.ready?.();
     return await opened({ options, listener, composed, stop, place: { host, port: actual, isLocal } });
   } catch (error) {
     listener.close();

@@ -89,6 +89,7 @@ export const ERROR_CODES = [
   'lease-lost',
   'code-changed',
   'scripted-run',
+  'not-here',
   'unsafe-module',
   'bad-budget',
   'resume-not-stopped',

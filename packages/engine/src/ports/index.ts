@@ -100,6 +100,7 @@ export type {
   ChainedEvent,
   Delta,
   Engine,
+  EngineHealth,
   EngineOptions,
   EventsOptions,
   FeedOptions,

@@ -17,6 +17,7 @@ export const OPTIONS = {
     signingKey: 'less',
     serverKey: 'less',
     pickUp: 'less',
+    concurrency: 'less',
     leaseMs: 'free',
     snapshotEvery: 'free',
     limits: 'less',

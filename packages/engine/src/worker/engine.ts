@@ -30,6 +30,8 @@ import type { Engine, EngineOptions, EventsOptions, Report } from '../ports/type
 /** How often a run of another process is looked at, when no hint comes. */
 const WAIT_MS = 1000;
 
+const DRAIN_MS = 30_000;
+
 export function createRuntime(options: EngineOptions): Engine {
   const host = new Host(options);
   const ownership = new Ownership(host, options.pickUp ?? true);
@@ -87,6 +89,13 @@ export function createRuntime(options: EngineOptions): Engine {
       host.feed.follow(journal, run, { after, live, deltas, signal })) as Engine['events'],
     feed: (options = {}) => host.changes.follow(options),
     ...listsOf(host),
+    drain: (ms = DRAIN_MS) => host.drain(ms),
+    health: () => ({
+      runs: host.worker.runs.size,
+      calls: host.worker.inFlight,
+      store: host.fault !== null ? 'failed' : host.isCut ? 'away' : 'reached',
+      lease: host.lease.holds(),
+    }),
     close: () => (closing ??= close()),
   };
 }

@@ -264,9 +264,9 @@ export class Ownership {
       await this.#findOwned();
       await this.#takeMail();
       if (this.#pickUp === 'timers') await this.#endWaits();
-      else if (this.#pickUp)
+      else if (this.#pickUp && !this.#host.draining && this.#room() > 0)
         for (const run of await store.leases.claim(worker.id, {
-          limit: CLAIM_MAX,
+          limit: this.#room(),
           except: [...this.#leftToOthers],
         }))
           toReclaim.add(run);
@@ -274,6 +274,14 @@ export class Ownership {
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** How many runs more this process takes by itself. Runs that wait do not count. */
+  #room(): number {
+    const { worker, concurrency } = this.#host;
+    if (concurrency === Infinity) return CLAIM_MAX;
+    const working = [...worker.runs.values()].filter((owned) => !isSuspended(owned)).length;
+    return Math.max(0, Math.min(CLAIM_MAX, concurrency - working - this.#host.toReclaim.size));
   }
 
   /** When the answer to a claim or a release was lost, this process may own runs that it does not have in memory. */
@@ -349,7 +357,7 @@ export class Ownership {
       toReclaim.delete(run);
       if (isOverQuota(error)) this.#waitForRoom(run, error);
       else if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
-      else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
+      else if (isForOthers(error)) this.#leaveToOthers(run, error);
       else if (!broken.has(run)) throw error;
     }
   }
@@ -392,7 +400,7 @@ export class Ownership {
       return await this.acquire(run, { checks: type !== 'cancel' });
     } catch (error) {
       if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
-      else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
+      else if (isForOthers(error)) this.#leaveToOthers(run, error);
       else if (!isOverQuota(error)) throw error;
       else this.#waitForRoom(run, error);
       return null;
@@ -430,6 +438,11 @@ export class Ownership {
 interface LoadedRun {
   readonly owned: OwnedRun;
   readonly verified: VerifiedRun | AllVerified;
+}
+
+/** Another process has what the run needs: its script, or its folder. */
+function isForOthers(error: unknown): error is SluiceError {
+  return hasCode(error, 'scripted-run') || hasCode(error, 'not-here');
 }
 
 function isOverQuota(error: unknown): error is SluiceError {

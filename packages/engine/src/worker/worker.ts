@@ -93,6 +93,16 @@ export class Worker {
     });
   }
 
+  /** Starts no further call. */
+  drain(): void {
+    this.#dispatcher.drain();
+  }
+
+  /** Calls that were made and whose results are not stored yet. */
+  get inFlight(): number {
+    return this.#dispatcher.inFlight + (this.#working ? 1 : 0);
+  }
+
   /** Takes a run into this process without performing anything. */
   adopt(owned: OwnedRun): void {
     this.runs.set(owned.run, owned);
