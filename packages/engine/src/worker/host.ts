@@ -101,7 +101,11 @@ export class Host {
     this.worker = new Worker({
       journal: store.journal,
       performer,
-      shared: patient(store.shared, (error) => this.untilBack(error)),
+      shared: patient(
+        store.shared,
+        (error) => this.untilBack(error),
+        () => this.clock.busy?.(),
+      ),
       clock: this.clock,
       snapshotEvery,
       limits: this.limits,
