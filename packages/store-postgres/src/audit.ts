@@ -2,9 +2,9 @@
  * Compares the rows of a store with the chains of heads. A run is compared with its own last entry before it is continued; the audit
  * compares all of them, in one moment of the database.
  */
-import { hashShared, linkAct } from '@sluice-internal/engine/journal';
+import { hashShared, linkAct, linkTombstone } from '@sluice-internal/engine/journal';
 import { hashMail } from '@sluice-internal/engine/ports';
-import type { Journal, OperatorAct } from '@sluice-internal/engine/ports';
+import type { Journal, OperatorAct, Tombstone } from '@sluice-internal/engine/ports';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SLOW_MS, inSchema } from './database.ts';
 import type { Database, Query } from './database.ts';
@@ -216,10 +216,16 @@ async function brokenList(query: Query, { runs, gone }: Folded): Promise<string 
 const LISTS = 'the list of runs does not add up: a run or the tombstone of one was changed, added or deleted';
 
 async function brokenTombstones(query: Query, { gone }: Folded): Promise<string | null> {
-  const rows = await query<{ id: number; link: string }>('SELECT id, link FROM @tombstones ORDER BY number');
+  const rows = await query<Tombstone & { id: number }>(
+    'SELECT id, run, events, hash, at, tenant, file, link FROM @tombstones ORDER BY number',
+  );
   const [store] = await query<{ tombstones: string }>('SELECT tombstones FROM @store');
-  const areSame = rows.length === gone.size && rows.every(({ id, link }) => gone.get(id) === link);
-  return areSame && (rows.at(-1)?.link ?? '') === store?.tombstones ? null : LISTS;
+  let last = '';
+  for (const { id, link, ...tombstone } of rows) {
+    last = linkTombstone(last, tombstone);
+    if (last !== link || gone.get(id) !== link) return LISTS;
+  }
+  return rows.length === gone.size && last === store?.tombstones ? null : LISTS;
 }
 
 async function brokenMail(query: Query, store: string, { posted, done }: Folded): Promise<string | null> {

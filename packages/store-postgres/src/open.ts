@@ -22,6 +22,8 @@ export interface PostgresOptions {
   readonly clock?: StoreClock | undefined;
   /** A message for the operator, for example about a server that keeps nothing safe. */
   readonly onNotice?: ((message: string) => void) | undefined;
+  /** How often a worker looks for work by itself, in milliseconds. It is told of most work. Default 4000. */
+  readonly pollMs?: number;
   /** Called when a memory of another owner was asked for. */
   readonly onViolation?: OnViolation | undefined;
 }
@@ -43,7 +45,7 @@ const POLL_MS = 4_000;
  */
 export function openPostgres(address: string, options: PostgresOptions = {}): PostgresStore {
   refuseEmpty('openPostgres', options);
-  const { readOnly = false, clock, onNotice = () => undefined, onViolation } = options;
+  const { readOnly = false, clock, onNotice = () => undefined, onViolation, pollMs = POLL_MS } = options;
   const database = new Database(readAddress(address), readOnly, onNotice);
   const hints = new Hints(database);
   // A commit does not wait for what other parts of the process store.
@@ -67,7 +69,7 @@ export function openPostgres(address: string, options: PostgresOptions = {}): Po
     attachments: createAttachments(database),
     memory: createMemory(database, onViolation),
     subscribe: hints.subscribe,
-    pollMs: POLL_MS,
+    pollMs,
     reach: 'network',
     compact: async () => {
       await commits.flush();

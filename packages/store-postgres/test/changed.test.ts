@@ -91,7 +91,7 @@ test.each(['heads', 'ends', 'runs', 'run_facts', 'questions', 'tombstones', 'mai
   async (table) => {
     const schema = freshSchema();
     const store = await filled(schema);
-    const first = `ctid = (SELECT ctid FROM ${schema}.${table} ORDER BY ctid LIMIT 1)`;
+    const first = `ctid = (SELECT ctid FROM ${schema}.${table} ORDER BY ctid DESC LIMIT 1)`;
     await change(schema, `DELETE FROM ${schema}.${table} WHERE ${first}`, table);
     expect(await store.journal.broken?.()).not.toBeNull();
     await store.close();
