@@ -37,6 +37,7 @@ for (const path of [
   'mutation/package-lock.json',
   'reference/package-lock.json',
   'test/package/node22/package-lock.json',
+  'test/server/clients/package-lock.json',
 ]) {
   const file = join(root, path);
   const added = complete(file);

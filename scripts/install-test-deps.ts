@@ -16,19 +16,27 @@ const NEEDS: readonly Need[] = [
   { command: 'unshare', debian: ['util-linux'] },
   { command: 'script', debian: ['bsdutils'] },
   { command: 'bwrap', debian: ['bubblewrap'] },
+  { command: 'chromium', debian: ['chromium'] },
   { command: 'cc', debian: ['gcc', 'libc6-dev'] },
+  { command: 'curl', debian: ['curl'] },
 ];
 
-/** Both wait for the network, so they run at once. */
+/** All wait for the network, so they run at once. */
 export async function installTestDeps(): Promise<Ran> {
-  const done = await Promise.all([installNode22(), installPrograms()]);
+  const done = await Promise.all([
+    // The package is also tested on Node 22.
+    installFolder('test/package/node22', 'node/bin/node'),
+    // Clients of the server that others make, and the runtimes beside Node.
+    installFolder('test/server/clients', 'bun/package.json'),
+    installPrograms(),
+  ]);
   return done.find(({ ok }) => !ok) ?? { ok: true, output: '' };
 }
 
-/** The package is also tested on Node 22. */
-async function installNode22(): Promise<Ran> {
-  const dir = join(root, 'test/package/node22');
-  if (existsSync(join(dir, 'node_modules/node/bin/node'))) return { ok: true, output: '' };
+/** A folder with packages of its own, unless it has this file of them. */
+async function installFolder(folder: string, file: string): Promise<Ran> {
+  const dir = join(root, folder);
+  if (existsSync(join(dir, 'node_modules', file))) return { ok: true, output: '' };
   return start('npm', ['ci', '--prefix', dir, '--no-audit', '--no-fund']);
 }
 

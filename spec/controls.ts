@@ -107,7 +107,7 @@ export class Checks {
     if (typeof verdict['stop'] === 'string')
       return this.#fail(String(verdict['reason']), { ...control.with.error, type: verdict['stop'] });
     if (asks !== true) return this.#refuse(control, verdict);
-    this.#doubt = String(verdict['reason']);
+    this.#doubt = this.#doubt === null ? String(verdict['reason']) : `${this.#doubt}; ${String(verdict['reason'])}`;
     return undefined;
   }
 

@@ -5,6 +5,7 @@ import { isPolicyCheck, policyPerformer } from '@sluice-internal/guard/policy';
 import { scriptedPerformer } from '@sluice-internal/library/host';
 import type { Script } from '@sluice-internal/library/host';
 import type { Performer } from '@sluice-internal/engine/ports';
+import { shellRunner } from '@sluice-internal/tools/calls';
 import { toolPerformer } from '../../packages/library/src/host/performer.ts';
 
 export function world(script: Script, workDir: string): Performer {
@@ -13,6 +14,7 @@ export function world(script: Script, workDir: string): Performer {
   const evidence = evidencePerformer({
     workDir,
     documentDir: join(import.meta.dirname, 'team', 'validator-of-your-own'),
+    run: shellRunner(),
   });
   const policy = policyPerformer();
   return scriptedPerformer(script, {

@@ -18,7 +18,7 @@ test('a release has journals', () => {
   for (const { name } of releases) expect(readdirSync(new URL(`${name}/`, here))).not.toEqual([]);
 });
 
-describe.each(releases.map(({ name }) => name))('journals of release %s §modes/replay', (release) => {
+describe.each(releases.map(({ name }) => name))('journals of release %s', (release) => {
   const folder = new URL(`${release}/`, here);
   test.each(readdirSync(folder))('L2: %s', async (file) => {
     const { stored, report } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Frozen;

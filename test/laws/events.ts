@@ -151,6 +151,20 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     by: fc.string(),
     modules: fc.dictionary(fc.string(), fc.string()),
   }),
+  'guidance.given': fc.record({
+    type: is('guidance.given'),
+    by: text,
+    text,
+    agent: fc.option(text),
+  }),
+  'guidance.heard': fc.record({
+    type: is('guidance.heard'),
+    thread,
+    node: text,
+    of: fc.nat(),
+    agent: text,
+    writes: fc.array(write, { maxLength: 2 }),
+  }),
   'run.forked': fc.record(
     {
       type: is('run.forked'),

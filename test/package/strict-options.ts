@@ -48,7 +48,7 @@ export const all = [
     sections,
   ),
   workflow('w').step(clerk, no, { as: no, timeout: no, onError: no }),
-  loop({ agent: 'x', plan: no, escalation: { timeout: no, people: no } }, sections),
+  loop({ agent: 'x', plan: no, escalation: { timeout: no } }, sections),
   staged({ topology: no, plan: { agent: 'x' }, workers: { agent: 'x', max: no }, validate: no }, sections),
   team('t', { agents: [clerk], selection: no, termination: no, more: no }),
   team({

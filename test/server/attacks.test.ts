@@ -3,6 +3,7 @@ import { connect as dial } from 'node:net';
 import { request as send } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { place, refund, type Answered, type Place } from './kit.ts';
+import { ROWS } from './rows.ts';
 
 let here: Place;
 let known: { readonly run: string; readonly question: string; readonly payload: string };
@@ -28,21 +29,31 @@ afterAll(() => here.end());
 
 interface Route {
   readonly method: string;
+  /** With the ids of the run that is known. */
   readonly path: string;
+  /** With braces. */
+  readonly described: string;
   readonly access: string | null;
-  readonly hasBody: boolean;
+  /** Null: it takes none. */
+  readonly body: object | null;
 }
 
-/** Every route of the description: one that is added later is tested without a change here. */
+/** Every route of the description, with its row. */
 async function routes(): Promise<readonly Route[]> {
+  return (await operations()).map(({ method, path, access, hasBody }) => {
+    const { body = null, ...row } = ROWS[`${method} ${path}`] ?? { access: 'no row' };
+    expect([`${method} ${path}`, row.access, body !== null]).toEqual([`${method} ${path}`, access, hasBody]);
+    return { method, described: path, path: filled(path), access: access === 'open' ? null : access, body };
+  });
+}
+
+async function operations() {
   const { body } = await here.ask('GET', '/openapi.json');
   const paths = body['paths'] as { readonly [path: string]: { readonly [method: string]: Operation } };
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { description, requestBody }]) => ({
-      method: method.toUpperCase(),
-      path: filled(path),
-      access: /`(\w+)`/.exec(description)?.[1] ?? null,
-      hasBody: requestBody !== undefined,
+      ...{ method: method.toUpperCase(), path, hasBody: requestBody !== undefined },
+      access: /`(\w+)`/.exec(description)?.[1] ?? 'open',
     })),
   );
 }
@@ -50,6 +61,11 @@ interface Operation {
   readonly description: string;
   readonly requestBody?: object;
 }
+
+test('every route has a row, and every row a route', async () => {
+  const described = (await operations()).map(({ method, path }) => `${method} ${path}`);
+  expect(described.toSorted()).toEqual(Object.keys(ROWS).toSorted());
+});
 
 function filled(path: string): string {
   return path
@@ -83,30 +99,57 @@ function lacking(access: string): readonly string[] {
   return Object.entries(all).flatMap(([name, missing]) => (missing.includes(access) ? [name] : []));
 }
 
-test('every route about a run knows none of another tenant', async () => {
+test('every route answers the id of another tenant as one that does not exist', async () => {
   const before = await everything();
-  const about = (await routes()).filter(({ path }) => path.includes(known.run) || path.includes(known.question));
-  expect(about.length).toBeGreaterThan(10);
-  for (const { method, path, hasBody } of about) {
-    const body = hasBody ? { body: BODY } : {};
-    const { status, body: problem } = await here.ask(method, path, { ...body, token: tokens['stranger'] ?? '' });
-    // A body is read before a run is looked for, so some routes say that it is wrong. They say it of every run.
-    expect([400, 404], `${method} ${path}`).toContain(status);
-    expect(['bad-request', 'run-not-found', 'approval-not-found'], `${method} ${path}`).toContain(problem['code']);
+  const about = (await routes()).filter(({ described }) => /\{(run|id)\}/.test(described));
+  expect(about.length).toBeGreaterThan(12);
+  const unknown = 'r_00000000000000000000';
+  for (const { method, path, described, body } of about) {
+    const other = path.replaceAll(known.run, unknown);
+    const ask = async (to: string, own: object | null): Promise<readonly unknown[]> => {
+      const given = own === null ? {} : { body: own };
+      const { status, body: problem } = await here.ask(method, to, { ...given, token: tokens['stranger'] ?? '' });
+      const { request: _, ...said } = problem;
+      return [status, JSON.stringify(said).replaceAll(known.run, unknown)];
+    };
+    // The stranger may do everything, in another tenant.
+    expect(await ask(path, body), `${method} ${described}`).toEqual(await ask(other, body));
+    expect((await ask(path, body))[0], `${method} ${described}`).toBe(404);
   }
   expect(await everything()).toBe(before);
 });
 
-const BODY = { input: { message: 'x' }, choice: 'approve', payload: 'x' };
+test('every route with an id answers one that does not exist with 404, and nothing changes', async () => {
+  const before = await everything();
+  for (const { method, described, body } of await routes()) {
+    if (!described.includes('{')) continue;
+    for (const id of [
+      'none',
+      'r_none',
+      'a_r_none.0.1',
+      '__proto__',
+      'constructor',
+      '%00',
+      '..%2f..',
+      '0',
+      'ü'.repeat(90),
+    ]) {
+      const path = described.replaceAll(/\{\w+\}/g, encodeURI(id));
+      const { status, body: problem } = await here.ask(method, path, body === null ? {} : { body });
+      expect([404, 400], `${method} ${path} ${JSON.stringify(problem)}`).toContain(status);
+    }
+  }
+  expect(await everything()).toBe(before);
+});
 
 test('every route refuses every caller who may not, and nothing changes', async () => {
   const all = await routes();
   expect(all.length).toBeGreaterThan(30);
   const before = await everything();
   for (const route of all) {
-    const { method, path, access, hasBody } = route;
+    const { method, path, access, body } = route;
     const ask = async (token: string | null, headers: { readonly [name: string]: string } = {}): Promise<Answered> =>
-      here.ask(method, path, { token, headers, ...(hasBody ? { body: BODY } : {}) });
+      here.ask(method, path, { token, headers, ...(body === null ? {} : { body }) });
     const where = `${method} ${path}`;
     expect((await ask(tokens['operator'] ?? '', { host: 'evil.example' })).status, `${where} host`).toBe(421);
     expect((await ask(null, { origin: 'https://evil.example' })).status, `${where} origin`).toBe(403);
@@ -126,8 +169,8 @@ test('every route refuses every caller who may not, and nothing changes', async 
 
 test('every route with a body refuses what is no JSON, and nothing changes', async () => {
   const before = await everything();
-  for (const { method, path, hasBody } of await routes()) {
-    if (!hasBody) continue;
+  for (const { method, path, body } of await routes()) {
+    if (body === null) continue;
     const where = `${method} ${path}`;
     const raw = async (text: string | Uint8Array, type = 'application/json') =>
       (await here.ask(method, path, { raw: text, headers: { 'content-type': type } })).status;

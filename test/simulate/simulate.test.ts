@@ -8,6 +8,16 @@ import { randomRun } from './random-run.ts';
 const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 30));
 const runs = Number(process.env['SLUICE_RUNS'] ?? 150);
 
+/** Every call of the flow is a place where remarks of people are heard. */
+function withHearers(flow: CompiledFlow): CompiledFlow {
+  const hears = { agent: 'hearer', writes: [{ slot: 'heard', mode: 'append' as const, value: 'it.text' }] };
+  const nodes = Object.entries(flow.nodes).map(([id, node]): [string, Node] => [
+    id,
+    node.op === 'do' ? { ...node, hears } : node,
+  ]);
+  return { ...flow, nodes: Object.fromEntries(nodes), hash: `${flow.hash}:hearing` };
+}
+
 const TOO_LITTLE: Meter = { unit: 'time', max: 150, halts: true, over: 'end', label: 'time' };
 
 test(
@@ -36,13 +46,13 @@ test(
 );
 
 test(
-  `L1, L2, L4, L5, L6, L7, L11: whatever happens, a run ends once and in order, seeds from ${first}`,
+  `L1, L2, L4, L5, L6, L7, L11, L14: whatever happens, a run ends once and in order, seeds from ${first}`,
   { timeout: 30_000 + runs * 100 },
   async () => {
     console.log(`simulate: seeds ${first} to ${first + runs - 1}, any faults`);
     for (let seed = first; seed < first + runs; seed++) {
       const { flow: plain, input, world } = randomRun(seed);
-      const flow = withUnclear(plain, seed);
+      const flow = withHearers(withUnclear(plain, seed));
       // Every other run also has too little time.
       const hurried =
         seed % 2 === 0

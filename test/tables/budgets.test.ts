@@ -16,6 +16,8 @@ interface Row {
   readonly code: string;
   readonly used: Partial<Usage>;
   readonly loop?: object;
+  /** No person can be asked. */
+  readonly alone?: true;
   readonly replies?: readonly (string | object)[];
 }
 
@@ -105,7 +107,8 @@ const ROWS: readonly Row[] = [
     limit: 0,
     code: 'LOW_CONFIDENCE',
     used: { reflections: 0, modelCalls: 2 },
-    loop: { verifier: { agent: 'bot', confidence: 0.5 }, escalation: { people: false } },
+    loop: { verifier: { agent: 'bot', confidence: 0.5 } },
+    alone: true,
     replies: [UNSURE],
   },
   {
@@ -137,7 +140,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-async function run({ loop = {}, replies = LOOKS }: Row, budgets: object) {
+async function run({ loop = {}, replies = LOOKS, alone }: Row, budgets: object) {
   const flow = compileLoop({
     models: { m: { provider: 'test', model: 'm', price: { input: 2, output: 6 } } },
     agents: [{ id: 'bot', model: 'm', tools: ['look', 'fetch', 'save'], max_output_tokens: 64 }],
@@ -148,6 +151,7 @@ async function run({ loop = {}, replies = LOOKS }: Row, budgets: object) {
     },
     boundary: { tools: { allow: ['*'] }, untrusted: 'off' },
     budgets,
+    ...(alone && { boundary: { escalation: { people: false } } }),
     loop: { agent: 'bot', ...loop },
   });
   const tools = { look: [{ result: 1 }], fetch: [{ result: 1 }], save: [{ result: 1 }] };

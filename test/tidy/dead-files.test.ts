@@ -11,6 +11,7 @@ const ENTRIES = [
   'packages/cli/src/main.ts',
   'packages/client/src/index.ts',
   'packages/client/src/fold.ts',
+  'packages/studio/src/main.tsx',
 ];
 const scripts = Object.values(
   (JSON.parse(read('package.json')) as { scripts: { [name: string]: string } }).scripts,
@@ -58,7 +59,7 @@ test('what the tests and the tools share with the product goes one way', () => {
   const sources = packageNames().map((name) => `packages/${name}/src`);
   expect(
     filesIn(sources)
-      .filter(({ path }) => !path.endsWith('.ts'))
+      .filter(({ path }) => !/\.tsx?$/.test(path))
       .map(({ path }) => path),
   ).toEqual([]);
 });

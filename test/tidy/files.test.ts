@@ -41,7 +41,7 @@ describe('code files', () => {
 
   test('have kebab-case names', () => {
     const odd = files
-      .filter(({ path }) => !/^([a-z0-9.-]+\/)*[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(path))
+      .filter(({ path }) => !/^([a-z0-9.-]+\/)*[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?$/.test(path))
       .map(({ path }) => path);
     expect(odd).toEqual([]);
   });
@@ -49,7 +49,7 @@ describe('code files', () => {
   test('import relative files by their full name', () => {
     const bare = files.flatMap(({ path, text }) =>
       importsOf(text)
-        .filter((from) => /^\.\.?(\/|$)/.test(from) && !/\.(ts|js|mjs|json)$/.test(from))
+        .filter((from) => /^\.\.?(\/|$)/.test(from) && !/\.(tsx?|js|mjs|json)$/.test(from))
         .map((from) => `${path}: ${from}`),
     );
     expect(bare).toEqual([]);

@@ -75,7 +75,7 @@ export function importsBetween(files: readonly SourceFile[]): Import[] {
   return importsIn(files).flatMap((named) => {
     const to = fileOf(named.file, named.specifier);
     if (to === null) return [];
-    const isEntry = named.specifier.startsWith(INTERNAL) && to.endsWith('.ts');
+    const isEntry = named.specifier.startsWith(INTERNAL) && /\.tsx?$/.test(to);
     const edge = { from: folderOf(named.file), to: folderOf(to), isEntry };
     return edge.from === edge.to ? [] : [{ ...named, ...edge }];
   });

@@ -32,6 +32,7 @@ test.each([
   'mutation/package-lock.json',
   'reference/package-lock.json',
   'test/package/node22/package-lock.json',
+  'test/server/clients/package-lock.json',
 ])('%s', (path) => {
   const { packages } = JSON.parse(read(path)) as Lock;
   expect(Object.keys(packages).length).toBeGreaterThan(1);

@@ -60,13 +60,14 @@ export function tokensOf(text: string): Token[] {
       const end = find(text, '*/', at) + 2;
       line += text.slice(at, end).split('\n').length - 1;
       at = end;
-    } else if (char === "'" || char === '"') push('string', at, quoteEnd(text, at, char));
+    } else if (isQuote(text, at, char)) push('string', at, quoteEnd(text, at, char));
     else if (char === '`' || (char === '}' && templates.at(-1) === depth)) {
       if (char === '}') templates.pop();
       const end = templateEnd(text, at + 1);
       if (text[end - 1] === '{') templates.push(depth);
       push('string', at, end);
-    } else if (char === '/' && BEFORE_REGEX.has(tokens.at(-1)?.text ?? '')) push('string', at, regexEnd(text, at));
+    } else if (char === '/' && !isTagEnd(text, at) && BEFORE_REGEX.has(tokens.at(-1)?.text ?? ''))
+      push('string', at, regexEnd(text, at));
     else if (WORD.test(char)) {
       let end = at + 1;
       while (end < text.length && WORD.test(text[end] as string)) end += 1;
@@ -81,6 +82,16 @@ export function tokensOf(text: string): Token[] {
     }
   }
   return tokens;
+}
+
+/** In the text between tags, an apostrophe begins no string: a string ends on its line. */
+function isQuote(text: string, at: number, char: string): boolean {
+  return (char === "'" || char === '"') && quoteEnd(text, at, char) <= find(text, '\n', at);
+}
+
+/** `</name>`, `</>`, or `/>` after an attribute in braces. */
+function isTagEnd(text: string, at: number): boolean {
+  return text[at - 1] === '<' || (text[at + 1] === '>' && /\}\s*$/.test(text.slice(Math.max(0, at - 40), at)));
 }
 
 /** The code with its comments blanked out, line by line as it was. */

@@ -14,7 +14,7 @@ const LEFT_OUT = new Set(['node_modules', 'dist', 'coverage', '.git', '.sluice',
 const CODE_FOLDERS = ['packages', 'spec', 'test', 'bench', 'scripts'];
 
 export function codeFiles(...folders: readonly string[]): SourceFile[] {
-  return filesIn(folders.length === 0 ? CODE_FOLDERS : folders).filter(({ path }) => path.endsWith('.ts'));
+  return filesIn(folders.length === 0 ? CODE_FOLDERS : folders).filter(({ path }) => /\.tsx?$/.test(path));
 }
 
 /** The sources of packages, without their tests. Default: all packages. */

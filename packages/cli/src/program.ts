@@ -106,6 +106,7 @@ const HANDLERS = {
   schema: async () => (await import('./commands/schema.ts')).schemaCommand,
   run: async () => (await import('./commands/run.ts')).runCommand,
   answer: async () => (await import('./commands/answer.ts')).answerCommand,
+  guide: async () => (await import('./commands/guide.ts')).guideCommand,
   signal: async () => (await import('./commands/signal.ts')).signalCommand,
   resume: async () => (await import('./commands/resume.ts')).resumeCommand,
   fork: async () => (await import('./commands/fork.ts')).forkCommand,

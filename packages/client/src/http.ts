@@ -38,6 +38,13 @@ export class Http {
     return (await response.json()) as Answer;
   }
 
+  /** As the answer is: JSON, text, or nothing. */
+  async answer<Answer>(path: string, call: Call = {}): Promise<Answer> {
+    const response = await this.send(path, call);
+    const text = await response.text();
+    return (/json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text) as Answer;
+  }
+
   /** Rejects with the problem of the server, or with `unreachable`. */
   async send(path: string, { method = 'GET', body, query = {}, headers = {}, signal }: Call): Promise<Response> {
     const { token, fetch: send = globalThis.fetch } = this.#options;

@@ -68,12 +68,33 @@ export interface Client {
     readonly flow?: string;
     readonly signal?: AbortSignal;
   }): AsyncGenerator<Question, void>;
-  /** One connection for all topics. Resolves when the signal is aborted. */
+  /**
+   * One connection for all topics. Resolves when the signal is aborted. The topic `run:ID@EVENT` goes on after an event. `place` is where
+   * another stream goes on with `after`.
+   */
   stream(
     topics: readonly string[],
-    onChange: (change: Change) => void,
-    options?: { readonly signal?: AbortSignal; readonly after?: string },
+    onChange: (change: Change, place: string | undefined) => void,
+    options?: StreamOptions,
   ): Promise<void>;
+  /** Calls a route that has no method here, such as `/metrics/summary`. The path begins after `/v1`. */
+  request<Answer>(path: string, call?: RequestOptions): Promise<Answer>;
+}
+
+export interface StreamOptions {
+  readonly signal?: AbortSignal;
+  readonly after?: string;
+  /** Called when the connection is open, and when it is lost. It is made again by itself. */
+  readonly onConnection?: (isOpen: boolean) => void;
+}
+
+export interface RequestOptions {
+  /** Default: `GET`. */
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly query?: { readonly [name: string]: unknown };
+  readonly headers?: { readonly [name: string]: string };
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -105,15 +126,18 @@ export function connect(url: string, options: ConnectOptions = {}): Client {
     runs: ({ signal, ...filter } = {}) => http.pages('/runs', filter, signal),
     question: (id, { signal } = {}) => questionOf(http, id, signal),
     questions: ({ signal, ...filter } = {}) => http.pages('/questions', filter, signal),
-    stream: async (topics, onChange, { signal, after } = {}) => {
-      const last = new Map<string, string>();
-      const query = () => ({ topics: topics.map((topic) => `${topic}${last.get(topic) ?? ''}`).join() });
+    request: (path, call) => http.answer(path, call),
+    stream: async (topics, onChange, { signal, after, onConnection } = {}) => {
+      const last = new Map(topics.map((topic) => [topic.replace(/@.*/, ''), /@.*/.exec(topic)?.[0] ?? '']));
+      const query = () => ({ topics: [...last].map(([topic, place]) => `${topic}${place}`).join() });
       try {
-        for await (const { event, data } of received(http, { path: '/stream', query, after, signal })) {
+        for await (const { id, event, data } of received(http, {
+          ...{ path: '/stream', query, after, signal, onConnection },
+        })) {
           const change = data as Change;
           // A run goes on after the event that was read last.
           if (event === 'run.event') last.set(change.topic, `@${String(change['id'])}`);
-          onChange(event === 'gap' ? { ...change, topic: 'gap' } : change);
+          onChange(event === 'gap' ? { ...change, topic: 'gap' } : change, id);
         }
       } catch (error) {
         if (signal?.aborted !== true) throw error;

@@ -109,6 +109,11 @@ export class Run<Output = unknown> {
     return this.#post('cancel', { ...(why === undefined ? {} : { why }) }, signal);
   }
 
+  /** A remark to the agents of the run, or to one of them. It reaches the next request of that agent. */
+  guide(text: string, { agent, signal }: Aborts & { readonly agent?: string } = {}): Promise<void> {
+    return this.#post('guidance', { text, ...(agent === undefined ? {} : { agent }) }, signal);
+  }
+
   signal(name: string, data: unknown = null, { signal }: Aborts = {}): Promise<void> {
     return this.#post(`signals/${encodeURIComponent(name)}`, { data }, signal);
   }

@@ -14,6 +14,8 @@ interface Source {
   readonly query?: () => { readonly [name: string]: unknown };
   readonly after?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Called when the connection is open, and when it is lost. */
+  readonly onConnection?: ((isOpen: boolean) => void) | undefined;
 }
 
 const RETRY_MS = 1000;
@@ -25,19 +27,21 @@ const RETRY_MAX_MS = 15_000;
  */
 export async function* received(
   http: Http,
-  { path, query = () => ({}), after, signal }: Source,
+  { path, query = () => ({}), after, signal, onConnection }: Source,
 ): AsyncGenerator<Received, void> {
-  let last = after;
-  let wait = RETRY_MS;
+  const place: Place = { last: after, wait: RETRY_MS };
   let failures = 0;
   for (;;) {
     try {
-      const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) };
+      const headers = {
+        accept: 'text/event-stream',
+        ...(place.last === undefined ? {} : { 'last-event-id': place.last }),
+      };
       const response = await http.send(path, { query: query(), headers, signal });
+      onConnection?.(true);
       for await (const message of messagesIn(response)) {
         failures = 0;
-        if (message.retry !== undefined) wait = message.retry;
-        if (message.id !== undefined) last = message.id;
+        moved(place, message);
         if (message.data === undefined) continue;
         if (message.event === 'done') return;
         yield { id: message.id, event: message.event, data: message.data };
@@ -47,8 +51,20 @@ export async function* received(
       if (error instanceof SluiceError && error.status !== 0 && !PASSING.has(error.status)) throw error;
     }
     signal?.throwIfAborted();
-    await pause(Math.min(RETRY_MAX_MS, wait * 2 ** Math.min(failures++, 4)), signal);
+    onConnection?.(false);
+    await pause(Math.min(RETRY_MAX_MS, place.wait * 2 ** Math.min(failures++, 4)), signal);
   }
+}
+
+/** Where a reader goes on, and after how long. */
+interface Place {
+  last: string | undefined;
+  wait: number;
+}
+
+function moved(place: Place, { id, retry }: Message): void {
+  place.last = id ?? place.last;
+  place.wait = retry ?? place.wait;
 }
 
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);

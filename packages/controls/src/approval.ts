@@ -9,8 +9,9 @@ import type { AskControl, AskEffect, Control, Expr } from '@sluice-internal/kern
 import { consequenceOf } from './consequence.ts';
 import type { Boundary, ControlFile, ProposedCall, ProposingAgent } from './control.ts';
 import { REJECTED, UNAPPROVABLE } from './errors.ts';
-import { callFields } from './packet.ts';
+import { callFields, repeatedField } from './packet.ts';
 import { isHarmless, mayAsk } from './reach.ts';
+import { watchesRepeats } from './repeat.ts';
 import { questionAbout } from './trouble.ts';
 
 /** The number of times that a person may change the arguments of one call. */
@@ -29,7 +30,8 @@ export const approvalControl: ControlFile = {
 
 function byAgent(call: ProposedCall, agent: ProposingAgent, boundary: Boundary): Control {
   const { tool, def } = call;
-  const again = unknownBefore(call, agent);
+  // For a watched tool the control `repeat` has the doubt.
+  const again = watchesRepeats(call) ? 'false' : unknownBefore(call, agent);
   const when = boundary.tools.approve.includes(tool) ? 'true' : isHarmless(def) ? 'false' : again;
   if (!agent.people) return unapprovable(tool, when);
   const onRefuse = consequenceOf(boundary, 'rejected', def?.effect ?? 'write');
@@ -52,6 +54,7 @@ function byAgent(call: ProposedCall, agent: ProposingAgent, boundary: Boundary):
         input: {
           message: `text(${quote(`${agent.name} wants to call ${tool}.`)}, ${doubt}${onlyReads(def?.effect) ? '' : `, ${repeated}`})`,
           ...callFields({ ...call, observations: agent.observations }),
+          ...(watchesRepeats(call) ? repeatedField(call) : {}),
           problem: '_walk.doubt',
           boundary: quote(boundary.version),
         },

@@ -34,6 +34,8 @@ export interface ProposedCall {
   readonly hasSecrets: boolean;
   /** The definition of the tool demands an approval. */
   readonly needsApproval: boolean;
+  /** The definition of the tool says that its effect alone is no reason to ask. */
+  readonly unasked: boolean;
   /** Null: a node of the author calls the tool, so nobody else has proposed it. */
   readonly agent: ProposingAgent | null;
   /** Of a node of the author: the arguments whose sources are traced. */
@@ -50,6 +52,8 @@ export interface ProposingAgent {
   readonly stage?: string;
   /** The sources of arguments. */
   readonly sources: Input;
+  /** All entries of the memory that the agent has read. */
+  readonly remembered?: Expr;
   /** The unparsed arguments of the model. */
   readonly raw: Expr;
   readonly observations: Expr;
@@ -64,6 +68,7 @@ export interface Libraries<Call> {
   readonly validate: Judge<Call>;
   readonly authorize: Judge<Call>;
   readonly traceValues: Judge<Call>;
+  readonly traceAddresses: Judge<Call>;
   readonly traceSecrets: Judge<Call>;
   readonly takeToken: Judge<Call>;
   readonly readStated: Judge<Call>;

@@ -12,4 +12,4 @@ export const UNTRUSTED: RefusalError = {
 };
 export const CLOSED: RefusalError = { type: 'FailClosedError', class: 'guardrail', code: 'UNSAFE_DETECTION' };
 export const REJECTED: RefusalError = { type: 'ApprovalRejectedError', class: 'policy', code: 'PERMISSION_DENIED' };
-export const UNAPPROVABLE: RefusalError = { type: 'ApprovalRequiredError', class: 'policy', code: 'CONFIRM_REQUIRED' };
+export const UNAPPROVABLE: RefusalError = { type: 'ApprovalRequiredError', class: 'policy', code: 'PERMISSION_DENIED' };

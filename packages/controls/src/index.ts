@@ -7,9 +7,10 @@ import { budgetControl } from './budget.ts';
 import type { Boundary, ControlFile, Libraries, ProposedCall } from './control.ts';
 import { failClosedControl } from './fail-closed.ts';
 import { denyControl, policyControl } from './permission.ts';
-import { egressControl, provenanceControl } from './provenance.ts';
+import { confidentialControl, egressControl, provenanceControl } from './provenance.ts';
 import { rateControl } from './rate.ts';
 import { rejectedControl } from './rejected.ts';
+import { repeatControl } from './repeat.ts';
 import { statedControl } from './stated.ts';
 
 const CONTROLS: readonly ControlFile[] = [
@@ -21,8 +22,10 @@ const CONTROLS: readonly ControlFile[] = [
   statedControl,
   provenanceControl,
   egressControl,
+  confidentialControl,
   failClosedControl,
   rejectedControl,
+  repeatControl,
   approvalControl,
 ];
 

@@ -15,6 +15,12 @@ export function escalationField(row: EscalationId): Input {
   return { escalation: literal({ ...escalationOf(row) }) };
 }
 
+/** The row of a call that may be a repetition: it is, or it is that of any call of the tool. */
+export function repeatedField({ def, cost }: Pick<ShownCall, 'def' | 'cost'>): Input {
+  const [repeated, usual] = [escalationOf('repeated_effect'), escalationOf(rowOfTool(def, cost))];
+  return { escalation: `_walk.repeated ? ${literal({ ...repeated })} : ${literal({ ...usual })}` };
+}
+
 /** The row of a call that needs approval: by effect class first, then by category and price. */
 export function rowOfTool(def: ToolDef | undefined, cost = 0): EscalationId {
   const { effect = 'write', category = '' } = def ?? {};

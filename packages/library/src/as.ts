@@ -113,6 +113,10 @@ function acting(engine: Engine, caller: Identified, handle: Handle, read: Viewed
       const by = caller.named(options.by);
       return engine.signal(run, name, { ...options, ...(by === undefined ? {} : { by }) });
     },
+    guide: async (run, remark) => {
+      await caller.operating(run);
+      return engine.guide(run, { ...remark, by: caller.named(remark.by) ?? 'operator' });
+    },
     cancel: async (run, by, why) => {
       await caller.operating(run);
       return engine.cancel(run, caller.named(by) ?? 'operator', why);

@@ -5,6 +5,7 @@ import type {
   BudgetGrant,
   Engine as Runtime,
   GivenAnswer,
+  GivenRemark,
   OpenedRun,
   RunEntry,
   StartOptions,
@@ -159,13 +160,15 @@ type OwnAnswer = Omit<GivenAnswer, 'by' | 'remote' | 'login'> & { readonly by?: 
  */
 export interface EngineView extends Omit<
   Engine,
-  'answer' | 'cancel' | 'migrate' | 'repin' | 'as' | 'close' | 'drain' | 'health' | typeof Symbol.asyncDispose
+  'answer' | 'cancel' | 'guide' | 'migrate' | 'repin' | 'as' | 'close' | 'drain' | 'health' | typeof Symbol.asyncDispose
 > {
   /** A run as it is stored, for what only its journal tells: its calls, its differences to another run. */
   read(run: RunId): Promise<OpenedRun>;
   /** The entry of a run in the list; null if this caller has no such run. */
   find(run: RunId): Promise<RunEntry | null>;
   answer(approval: string, answer: OwnAnswer): Promise<RunId>;
+  /** A person is recorded under the own name. `by` is the name of a program. */
+  guide(run: RunId, remark: Omit<GivenRemark, 'by'> & { readonly by?: string }): Promise<void>;
   /** A person is recorded under the own name. `by` is the name of a program. */
   cancel(run: RunId, by?: string, why?: string): Promise<void>;
 }

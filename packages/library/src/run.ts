@@ -7,6 +7,7 @@ import type {
   Delta,
   Engine,
   GivenAnswer,
+  GivenRemark,
   OpenedRun,
   Report,
   Waiting,
@@ -105,6 +106,8 @@ export interface Run<Output = Json, Asked extends Questions = Questions> {
   ): Promise<void>;
   /** Sends a signal to a run that waits for it. */
   signal(name: string, options?: Parameters<Engine['signal']>[2]): Promise<void>;
+  /** A remark of a person to the agents of the run, or to one of them. It reaches the next request of that agent. */
+  guide(text: string, options: Omit<GivenRemark, 'text'>): Promise<void>;
   /** Stops the run and undoes its effects. */
   cancel(options: { readonly by: string; readonly reason?: string }): Promise<void>;
   /** Continues the run if no live process owns it. With `grant`: adds to budgets of a run that ended because one was used up. */
@@ -125,7 +128,7 @@ export interface RunSource {
 }
 
 /** The operations of the engine that a handle uses. */
-type RunEngine = Pick<Engine, 'answer' | 'approvals' | 'cancel' | 'events' | 'get' | 'signal' | 'wait'> & {
+type RunEngine = Pick<Engine, 'answer' | 'approvals' | 'cancel' | 'events' | 'get' | 'guide' | 'signal' | 'wait'> & {
   resume(run: RunId, grant?: BudgetGrant): Promise<unknown>;
   fork(run: RunId, edits: ForkEdits): Promise<Run>;
 };
@@ -146,6 +149,7 @@ export function createRun(source: RunSource, id: RunId): Run {
       await engine.answer(question.id, { choice, by, ...(Object.fromEntries(fields) as typeof given) });
     },
     signal: (name, options) => engine.signal(id, name, options),
+    guide: (text, options) => engine.guide(id, { ...options, text }),
     cancel: ({ by, reason }) => engine.cancel(id, by, reason),
     questions: () => engine.approvals(id),
     resume: async (grant) => void (await engine.resume(id, grant)),

@@ -5,6 +5,7 @@ export { hasEffects, refusedResult } from './refused-result.ts';
 export { loadCode, loadFunction } from './code/load.ts';
 export { acceptedModules, changedModules, copyFiles, pinsOf, withDefinition, workDirOf } from './code/pins.ts';
 
+export { splitReply } from './responses/inline-reasoning.ts';
 export { limitSize } from './responses/limit-size.ts';
 export type { Bytes } from './responses/limit-size.ts';
 export { boundedWait, retryAfterMs } from './responses/retry-after.ts';

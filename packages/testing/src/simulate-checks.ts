@@ -47,6 +47,7 @@ export async function journalViolations(
   const found = [
     ...endViolations(state, events),
     ...factViolations(events),
+    ...remarkViolations(events),
     ...undoViolations(state, events),
     ...sentViolations(events, performed),
     ...receiptViolations(flow, events, performed),
@@ -84,6 +85,18 @@ function factViolations(events: readonly Event[]): string[] {
     const id = `${event.key} (attempt ${event.attempt})`;
     if (seen.has(id)) found.push(`L1: ${id} was settled twice`);
     seen.add(id);
+  }
+  return found;
+}
+
+/** A remark is heard once at most, and after it was made. */
+function remarkViolations(events: readonly Event[]): string[] {
+  const open = new Set<number>();
+  const found: string[] = [];
+  for (const event of events) {
+    if (event.type === 'guidance.given') open.add(event.seq);
+    if (event.type === 'guidance.heard' && !open.delete(event.of))
+      found.push(`L14: event ${event.seq} hears a remark of event ${event.of}, which is not there or was heard before`);
   }
   return found;
 }

@@ -192,6 +192,10 @@ class Process {
         faults.cancels += 1;
         this.#worker.send(owned, { fact: { type: 'cancel', by: 'ann', why: 'changed her mind' } });
       });
+    if (this.#harmful && chance.oneIn(2))
+      this.#later(chance.below(200), (owned) =>
+        this.#worker.send(owned, { fact: { type: 'guide', by: 'ann', text: 'a remark', agent: null } }),
+      );
     for (let jumps = chance.below(3); jumps > 0; jumps--)
       this.#later(chance.below(200), () => {
         faults.jumps += 1;

@@ -130,6 +130,8 @@ export const CLOSED_BECAUSE: { readonly [reason in NodeEventFields['question.clo
 /** The fields of each event of the run as a whole. */
 interface RunEventFields {
   'run.started': { flow: string; input: Json };
+  /** A remark of a person to the agents, or to one of them. */
+  'guidance.given': { by: string; text: string; agent: string | null };
   'run.cancelled': { by: string; reason: string };
   /** The run has most of what a run may have. `ends`: it has all of it, and stops. */
   'run.limited': { limit: 'events' | 'bytes'; used: number; max: number; ends: boolean };

@@ -19,6 +19,7 @@ import {
   readNumber,
   renderAll,
   table,
+  toolTable,
 } from '@sluice-internal/library/documents';
 import type { Cli, CompiledFile, ExitStatus } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
@@ -115,7 +116,20 @@ function certificate(flow: CompiledFlow, bounds: Bounds): string {
       ? []
       : [[`  ${label}`, amount(measure, bound.least), amount(measure, bound.most), ...hint]];
   });
-  return [indent(table(rows)), indent(table([['', 'least', 'most'], ...costs]))].join('\n');
+  return [indent(table(rows)), ...toolLines(flow), indent(table([['', 'least', 'most'], ...costs]))].join('\n');
+}
+
+/** One line for each tool: what happens to a call, by which rule, and how its result is verified. */
+function toolLines(flow: CompiledFlow): readonly string[] {
+  const rows = toolTable(flow).map(({ tool, agents, effect, call, rule, verified }) => [
+    `  ${oneLine(tool)}`,
+    effect,
+    call,
+    oneLine(rule),
+    verified === 'none' ? '' : `verified by ${verified}`,
+    agents.length === 0 ? '' : `for ${agents.map((agent) => oneLine(agent)).join(', ')}`,
+  ]);
+  return rows.length === 0 ? [] : [indent(`tools\n${table(rows)}`)];
 }
 
 /** The amounts of a whole run. The largest single input is not one of them. */

@@ -110,6 +110,13 @@ export const COMMANDS = {
     '--key <file>': 'the private key of that person, or its name in `sluice keys list`',
     '--payload <hash>': 'answer only if the question still has this payload',
   },
+  guide: {
+    about: 'say something to the agents of a running run',
+    ...RUN,
+    '<text>': 'the words',
+    '--agent <id>': 'only this agent hears them; otherwise the one that asks its model next',
+    '--as <who>': 'the name of the person who says it',
+  },
   signal: {
     about: 'send a signal to a run that waits for it; the run continues',
     ...RUN,

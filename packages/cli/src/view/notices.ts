@@ -93,6 +93,10 @@ const WORDS: Words = {
     error === null
       ? { kind: 'undone', text: tool }
       : { kind: 'trouble', text: `not undone: ${tool}: ${error.type}: ${error.message}` },
+  'guidance.given': ({ by, text: words, agent }) => ({
+    kind: 'answered',
+    text: `${by} to ${agent ?? 'the next agent'}: ${words}`,
+  }),
   'run.cancelled': ({ by, reason }) => ({ kind: 'trouble', text: `cancelled by ${by}: ${reason}` }),
   'run.limited': (event) => ({ kind: 'trouble', text: limitText(event) }),
 };
@@ -162,6 +166,7 @@ const DETAILS: Details = {
   trouble: ({ message }) => message,
   'undo.started': ({ tool, args }) => `${tool} ${argsText(args)}`,
   'undo.finished': ({ tool, error }) => `${tool}${error === null ? '' : `  ${error.type}: ${error.message}`}`,
+  'guidance.given': ({ by, text: words, agent }) => `by ${by} to ${agent ?? 'the next agent'}: ${words}`,
   'run.cancelled': ({ by, reason }) => `by ${by}: ${reason}`,
   'run.limited': (event) => limitText(event),
   'run.ended': ({ code, output }) => `${code}  ${argsText(output)}`,

@@ -6,7 +6,7 @@ import { folder, json, report } from './cli.ts';
 import { sluice } from './in-process.ts';
 
 const PAY = `tools:
-  pay.out: { effect: financial, approval: true, input: { type: object, properties: { n: { type: number } } }, compensate: pay.back }
+  pay.out: { effect: financial, approval: always, input: { type: object, properties: { n: { type: number } } }, compensate: pay.back }
   pay.back: { effect: financial }
 flow:
   id: pay

@@ -101,7 +101,7 @@ test('trace gives every event with its place in the chain, and on request what e
   expect(story).toMatch(/ run\.started {7} support \{"message":/);
 });
 
-test('replay and audit agree on an untouched journal; a changed byte is named, and replay refuses §handoffs/replay-traces', async () => {
+test('replay and audit agree on an untouched journal; a changed byte is named, and replay refuses §handoffs/replay-traces §modes/replay', async () => {
   const cwd = await newProject();
   const { run } = report(await sluice([...RUN, '--json'], { cwd }));
   const replayed = await sluice(['replay', run, '--json'], { cwd });

@@ -8,7 +8,7 @@ import { sluice } from './in-process.ts';
 
 const example = (name: string): string => join(root, 'examples', name);
 const SCRIPT = ['--script', example('migration/script.yaml')] as const;
-const SECOND = example('migration/second.flow.yaml');
+const SECOND = example('migration/second.flow.yaml.new');
 
 async function waiting(): Promise<string> {
   const cwd = folder();

@@ -8,7 +8,7 @@ import { sluice } from './in-process.ts';
 const DOCUMENT = `
 tools:
   crm.get: { effect: read, trust: trusted }
-  mail.send: { effect: communication, approval: true }
+  mail.send: { effect: communication, approval: always }
 agents: [{ id: bot, instructions: Help., tools: [crm.get, mail.send] }]
 boundary: { tools: { allow: ['*'] } }
 loop: { id: desk, agent: bot }

@@ -134,7 +134,7 @@ test('an edit may repeat the tokens of its question, and no others', async () =>
   const cwd = project({
     'f.yaml': `pii: { trusted: [crm.save], custom: [ { name: policy, pattern: "POL-[0-9]{6}" } ] }
 tools:
-  crm.save: { effect: write, approval: true, input: { type: object, properties: { mail: { type: string } } }, module: ./crm.mjs#look }
+  crm.save: { effect: write, approval: always, input: { type: object, properties: { mail: { type: string } } }, module: ./crm.mjs#look }
 agents: [ { id: a, tools: [ crm.save ] } ]
 boundary: { tools: { allow: [ "*" ] } }
 flow: { id: f, entry: n, nodes: [ { id: n, type: agent, agent: a } ] }

@@ -6,7 +6,7 @@ import { RISKY, onlyReads } from '@sluice-internal/kernel/ir';
 import type { BoundaryDef, Consequence, ToolDef } from '@sluice-internal/kernel/ir';
 import { isRecord, present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { MUTATING, PROFILES, speaksOf } from '@sluice-internal/kernel/catalog';
+import { MUTATING, PROFILES, builtinTool, speaksOf } from '@sluice-internal/kernel/catalog';
 import type { Effect, Row } from '@sluice-internal/kernel/catalog';
 import { matches } from './names.ts';
 import { DECISIONS, type Boundary, type BoundaryFields } from './schema/bounds.ts';
@@ -15,8 +15,8 @@ import type { Definitions } from './definitions.ts';
 export interface Granted {
   readonly def: ToolDef | undefined;
   readonly cost: number;
-  /** The tool's definition requires approval. */
-  readonly approval: boolean;
+  /** The tool's definition requires approval, or does without it where only the effect is a reason. */
+  readonly approval?: 'always' | 'never';
   /** The tool that undoes a call. */
   readonly undo?: Granted & { readonly name: string };
 }
@@ -25,12 +25,12 @@ export interface Granted {
 export function grantsOf(
   names: readonly string[],
   toolDef: (name: string) => ToolDef | undefined,
-  { toolCosts, toolApprovals }: Pick<Definitions, 'toolCosts' | 'toolApprovals'>,
+  { toolCosts, toolApprovals, toolsUnasked }: Pick<Definitions, 'toolCosts' | 'toolApprovals' | 'toolsUnasked'>,
 ): { readonly [name: string]: Granted } {
   const granted = (name: string): Granted => ({
     def: toolDef(name),
     cost: toolCosts[name] ?? 0,
-    approval: toolApprovals.has(name),
+    ...(toolApprovals.has(name) ? { approval: 'always' } : toolsUnasked.has(name) ? { approval: 'never' } : {}),
   });
   return Object.fromEntries(
     names.map((name) => {
@@ -41,7 +41,7 @@ export function grantsOf(
   );
 }
 
-/** `eligible`: tools that change something need approval by default. `granted`: only where the author's rules require it. */
+/** `eligible`: tools that change something need approval by default. `granted`: those of a risky class that the document declares. */
 export type GateMode = 'eligible' | 'granted';
 
 /** `written`: the boundary of the document, then that of the agent. The stricter one counts. A default counts only if neither sets the field. */
@@ -54,21 +54,23 @@ export function boundaryOf(
   const levels = written.filter((each) => each !== undefined);
   const innermost = <Field extends keyof BoundaryFields>(field: Field): BoundaryFields[Field] | undefined =>
     levels.findLast((each) => each[field] !== undefined)?.[field];
+  const verdicts = Object.entries(tools).map(([name, tool]) => [name, verdictOn(name, tool, levels, mode)] as const);
   const byPermission = (wanted: Permission): readonly string[] =>
-    Object.entries(tools).flatMap(([name, tool]) => (permissionOf(name, tool, levels, mode) === wanted ? [name] : []));
+    verdicts.flatMap(([name, { permission }]) => (permission === wanted ? [name] : []));
   const content = {
     profile: innermost('profile') ?? null,
     observations: innermost('observations') ?? null,
     stateWrites: innermost('state_writes') ?? null,
     decisions: (innermost('decisions') ?? DECISIONS).filter((right) => levels.every((each) => decides(each, right))),
     tools: { allow: byPermission('allow'), approve: byPermission('approve'), deny: byPermission('deny') },
-    approveEffects: approvedEffects(levels, mode),
+    rules: Object.fromEntries(verdicts.map(([name, { rule }]) => [name, rule])),
     untrusted:
       levels.map(({ untrusted }) => untrusted).reduce((one, other) => stricter(UNTRUSTED, one, other), undefined) ??
       'ask',
     ...untrustedInput(levels),
     ...consequences(levels, mode),
     approvalTimeoutMs: approvalTimeoutMs(...levels),
+    ...(levels.some(({ escalation }) => escalation?.people === false) ? ({ people: false } as const) : {}),
   } as const;
   return { version: innermost('version') ?? version(content as unknown as Json), ...content };
 }
@@ -104,7 +106,8 @@ function consequences(levels: Levels, mode: GateMode): Pick<BoundaryDef, 'escala
 
 /** The author's rules come before the profile's. */
 export function escalationOf({ profile, escalation = {} }: Boundary): Escalation {
-  return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(escalation) };
+  const { people: _, ...own } = escalation;
+  return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(own) };
 }
 
 type Levels = readonly Boundary[];
@@ -138,39 +141,66 @@ type Escalation = { readonly [trouble: string]: Consequence };
 
 type Permission = (typeof PERMISSIONS)[number];
 
+/** Whether a tool is called, and the rule that says so: a key of the document, or the effect of the tool. */
+interface Verdict {
+  readonly permission: Permission;
+  readonly rule: string;
+}
+
 /** The strictest permission of the boundaries, otherwise the default of the tool's effect. */
-function permissionOf(name: string, tool: Granted, levels: Levels, mode: GateMode): Permission {
-  const own = ownPermission(name, tool, levels, mode);
+function verdictOn(name: string, tool: Granted, levels: Levels, mode: GateMode): Verdict {
+  const own = ownVerdict(name, tool, levels, mode);
   const { undo } = tool;
   // A failed run undoes its calls without asking. So a person decides before a call whose undo is more dangerous.
   const isWorse = undo !== undefined && RISKY.has(effectOf(undo)) && !RISKY.has(effectOf(tool));
-  return own === 'allow' && isWorse && ownPermission(undo.name, undo, levels, mode) !== 'allow' ? 'approve' : own;
+  if (own.permission !== 'allow' || !isWorse) return own;
+  const ofUndo = ownVerdict(undo.name, undo, levels, mode);
+  return ofUndo.permission === 'allow' ? own : { permission: 'approve', rule: `the undo ${undo.name}` };
 }
 
-function ownPermission(name: string, tool: Granted, levels: Levels, mode: GateMode): Permission {
-  const given = levels
-    .map((each) => permissionAt(name, tool, each))
-    .reduce((all, each) => stricter(PERMISSIONS, all, each), undefined);
-  if (tool.approval && given !== 'deny') return 'approve';
-  return given ?? byEffect(tool, approvedEffects(levels, mode));
+function ownVerdict(name: string, tool: Granted, levels: Levels, mode: GateMode): Verdict {
+  const given = levels.map((each) => verdictAt(name, tool, each)).reduce(stricterVerdict, undefined);
+  if (tool.approval === 'always' && given?.permission !== 'deny')
+    return { permission: 'approve', rule: 'approval: always' };
+  if (given !== undefined) return given;
+  if (tool.approval === 'never') return { permission: 'allow', rule: 'approval: never' };
+  return { permission: byEffect(tool, defaultEffects(name, tool, mode)), rule: `${effectOf(tool)} calls of agents` };
+}
+
+function stricterVerdict(one: Verdict | undefined, other: Verdict | undefined): Verdict | undefined {
+  return stricter(PERMISSIONS, one?.permission, other?.permission) === one?.permission ? (one ?? other) : other;
+}
+
+export function permissionAt(name: string, tool: Granted, level: Boundary): Permission | undefined {
+  return verdictAt(name, tool, level)?.permission;
 }
 
 /** The first rule that decides. A denial comes before an approval, and the author's rules come before the profile's. */
-export function permissionAt(name: string, tool: Granted, level: Boundary): Permission | undefined {
+function verdictAt(name: string, tool: Granted, level: Boundary): Verdict | undefined {
   const effects = level.approve_effects;
   return (
-    writtenPermission(name, tool, level) ??
-    profilePermission(name, tool, level) ??
-    (effects === undefined ? undefined : byEffect(tool, effects))
+    writtenVerdict(name, tool, level) ??
+    stricterVerdict(profileVerdict(name, tool, level), effects && listedVerdict(tool, effects))
   );
 }
 
-function writtenPermission(name: string, tool: Granted, level: Boundary): Permission | undefined {
+/** A list of effects decides about the classes that it could have named; a risky class that it leaves out keeps its default. */
+function listedVerdict(tool: Granted, effects: readonly Effect[]): Verdict | undefined {
+  const permission = byEffect(tool, effects);
+  if (permission === 'allow' && RISKY.has(effectOf(tool))) return undefined;
+  return { permission, rule: 'boundary.approve_effects' };
+}
+
+function writtenVerdict(name: string, tool: Granted, level: Boundary): Verdict | undefined {
   const { allow, approve, deny } = level.tools ?? {};
-  if (matches(deny, ...namesOf(name, tool)) || !decides(level, 'tools') || isWithheld(name, tool, level)) return 'deny';
-  if (isHandover(tool) && !decides(level, 'escalate')) return 'deny';
-  if (matches(approve, ...namesOf(name, tool)) || !decides(level, 'arguments')) return 'approve';
-  return matches(allow, ...grantedNames(name, tool)) ? 'allow' : undefined;
+  const by = (permission: Permission, key: string): Verdict => ({ permission, rule: `boundary.${key}` });
+  if (matches(deny, ...namesOf(name, tool))) return by('deny', 'tools.deny');
+  if (!decides(level, 'tools')) return by('deny', 'decisions');
+  if (isWithheld(name, tool, level)) return by('deny', onlyReads(effectOf(tool)) ? 'observations' : 'state_writes');
+  if (isHandover(tool) && !decides(level, 'escalate')) return by('deny', 'decisions');
+  if (matches(approve, ...namesOf(name, tool))) return by('approve', 'tools.approve');
+  if (!decides(level, 'arguments')) return by('approve', 'decisions');
+  return matches(allow, ...grantedNames(name, tool)) ? by('allow', 'tools.allow') : undefined;
 }
 
 /** True if the boundary has a list of readable or writable tools, and the tool is not in the list. */
@@ -201,13 +231,18 @@ function serverUse(def: ToolDef | undefined) {
   return use as { readonly mcp?: string; readonly server?: { readonly tools?: readonly string[] } };
 }
 
-function profilePermission(name: string, tool: Granted, { profile: of }: Boundary): Permission | undefined {
+function profileVerdict(name: string, tool: Granted, { profile: of }: Boundary): Verdict | undefined {
   if (of === undefined) return undefined;
+  const permission = permissionOf(name, tool, of);
+  return permission && { permission, rule: `profile ${of}` };
+}
+
+function permissionOf(name: string, tool: Granted, of: keyof typeof PROFILES): Permission | undefined {
   const { approval, allowed } = PROFILES[of];
   const fits = (row: Row): boolean => fitsRow(row, name, tool);
   const isNamed = ({ words, paid }: Row): boolean => words !== undefined || paid === true;
   if (approval.some((row) => isNamed(row) && fits(row))) return 'approve';
-  if (allowed.some(fits)) return 'allow';
+  if (allowed.some(fits) && isContained(tool)) return 'allow';
   return approval.some(fits) ? 'approve' : undefined;
 }
 
@@ -217,15 +252,24 @@ function byEffect(tool: Granted, approved: readonly Effect[]): Permission {
   return approved.includes(effect) ? 'approve' : 'allow';
 }
 
-function approvedEffects(levels: Levels, mode: GateMode): readonly Effect[] {
-  const given = levels.flatMap(({ approve_effects: effects }) => (effects === undefined ? [] : [effects]));
-  if (given.length > 0) return [...new Set(given.flat())];
-  return mode === 'eligible' ? MUTATING : [];
+/** A team's author grants the printed plugins, and the writes of declared tools. */
+function defaultEffects(name: string, { def }: Granted, mode: GateMode): readonly Effect[] {
+  if (mode === 'eligible') return MUTATING;
+  const isPrinted =
+    isRecord(def?.implementation) && 'builtin' in def.implementation && def.effect === builtinTool(name)?.effect;
+  return isPrinted ? [] : MUTATING.filter((effect) => RISKY.has(effect));
 }
 
 function effectOf({ def }: Granted): Effect {
   return def?.effect ?? 'write';
 }
+
+/** A profile lets only reads pass, and writes to the run's own files and sandbox or before people for review. */
+function isContained(tool: Granted): boolean {
+  const effect = effectOf(tool);
+  return onlyReads(effect) || (effect === 'write' && CONTAINED.has(tool.def?.category ?? ''));
+}
+const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);
 
 /** True where every condition of the row holds. */
 function fitsRow({ effects, categories, words, paid }: Row, name: string, { def, cost }: Granted): boolean {
@@ -258,6 +302,15 @@ export function mayDecide(
 ): boolean {
   const own = Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined;
   return [boundary, own].every((each) => each === undefined || decides(each, right));
+}
+
+/** False if the boundary says that no person is asked about the work of the agent. */
+export function hasPeople(
+  { boundary, agentBoundaries }: Pick<Definitions, 'boundary' | 'agentBoundaries'>,
+  agent: string,
+): boolean {
+  const own = Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined;
+  return [boundary, own].every((each) => each?.escalation?.people !== false);
 }
 
 /** An agent may ask a person only if it has both the right to clarify and the right to escalate. */

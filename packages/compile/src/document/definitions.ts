@@ -36,6 +36,8 @@ export interface Definitions {
   readonly toolLookups: { readonly [tool: string]: string };
   /** Tools that ask a person before every call. */
   readonly toolApprovals: ReadonlySet<string>;
+  /** Tools whose effect alone is no reason to ask a person. */
+  readonly toolsUnasked: ReadonlySet<string>;
   /** The people who may approve calls, by tool. */
   readonly toolApprovers: ToolApprovers;
   /** MCP servers by name: a tool of theirs need not be declared. */
@@ -108,8 +110,9 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
       verify !== undefined && isTool(verify, sections) ? verify : undefined,
     ),
     toolApprovals: new Set(
-      Object.keys(perTool(tools, ({ approval, approvers }) => approvers ?? (approval === true || undefined))),
+      Object.keys(perTool(tools, ({ approval, approvers }) => approvers ?? (approval === 'always' || undefined))),
     ),
+    toolsUnasked: new Set(Object.keys(perTool(tools, ({ approval }) => approval === 'never' || undefined))),
     toolApprovers: perTool(tools, ({ approvers }) => approvers),
     servers: mcp,
     mcpLock: options.mcpLock,
@@ -313,11 +316,15 @@ export function effectOfTool(name: string, declared: Partial<Tool>): ToolDef['ef
   return declared.effect ?? builtinUnder(name, declared)?.effect ?? 'write';
 }
 
-/** A declaration under the name of a built-in tool changes the fields that it names. The rest stays as built in. */
+/**
+ * A declaration under the name of a built-in tool changes the fields that it names. The rest stays as built in. Where it names the
+ * effect, a function of the program may stand there: its kind is not that of the built-in tool, so it is traced as its class says.
+ */
 function overBuiltin(builtin: ToolDef | undefined, declared: Partial<Tool>): Partial<Tool> {
   if (builtin === undefined) return declared;
   const { description, input, effect, idempotent, category, resource, trust } = builtin;
-  const asDeclared = { description, input, effect, idempotent, category, resource, trust };
+  const kind = declared.effect === undefined ? { idempotent, category, trust } : {};
+  const asDeclared = { description, input, effect, resource, ...kind };
   return { ...(present(asDeclared) as Partial<Tool>), ...present(declared) };
 }
 
@@ -341,7 +348,7 @@ function timesOf(given: Tool['timeout'], otherwise: number | undefined): Times {
 
 function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
   const { trust, trusted_fields: trustedFields, confidential, category, resource, tenure, rate_limit: rate } = tool;
-  const { amount, recipients, payee } = tool;
+  const { amount, recipients, payee, repeatable } = tool;
   return {
     ...(tenure === undefined ? {} : { tenureMs: tenure === 'run' ? 0 : durationMs(tenure) }),
     ...present({
@@ -353,6 +360,7 @@ function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
       amount,
       recipients,
       payee,
+      repeatable,
       rate: rate && { calls: rate.calls, perMs: Math.ceil(rate.per_seconds * 1000) },
     }),
   };

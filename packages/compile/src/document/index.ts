@@ -1,5 +1,5 @@
 /** What other packages use of `compile/document`. */
-export { approvalTimeoutMs, mayAsk, mayDecide, planDenied, stricterConsequence } from './boundary.ts';
+export { approvalTimeoutMs, hasPeople, mayAsk, mayDecide, planDenied, stricterConsequence } from './boundary.ts';
 export type {
   ApproversFields,
   FlowSections,
@@ -59,6 +59,7 @@ export {
   anyNumber,
   bool,
   duration,
+  durationMs,
   fault,
   headers,
   int,

@@ -105,10 +105,14 @@ function looserValues(own: Boundary, outer: Boundary): readonly Looser[] {
 
 function looserEscalation({ escalation = {} }: Boundary, outer: Boundary): readonly Looser[] {
   const given = escalationOf(outer);
-  return Object.entries(present(escalation)).flatMap(([trouble, own]) => {
+  const { people, ...consequences } = escalation;
+  const asked =
+    people === true && outer.escalation?.people === false ? [differs(['escalation', 'people'], true, false)] : [];
+  const looserOnes = Object.entries(present(consequences)).flatMap(([trouble, own]) => {
     const other = given[trouble];
     return stricter(CONSEQUENCES, own, other) === own ? [] : [differs(['escalation', trouble], own, other)];
   });
+  return [...asked, ...looserOnes];
 }
 
 function differs(path: Path, own: unknown, outer: unknown): Looser {

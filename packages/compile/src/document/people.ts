@@ -183,13 +183,13 @@ export function checkToolApprovers({ sections }: ReadDocument, people: People | 
   for (const [name, { approvers, approval }] of Object.entries(sections.value.tools)) {
     const { at } = sections.under('tools', name, 'approvers');
     checkApprovers(approvers, people, { at, of: `tool \`${name}\`` }, report);
-    if (approvers !== undefined && approval === false)
+    if (approvers !== undefined && approval === 'never')
       report.error(
         'bad-value',
         sections.at('tools', name, 'approval'),
         `tool \`${name}\` has \`approvers\`, but asks no person`,
         {
-          help: 'Remove `approval: false`, or the `approvers`.',
+          help: 'Remove `approval: never`, or the `approvers`.',
         },
       );
   }

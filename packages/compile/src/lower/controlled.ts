@@ -8,9 +8,10 @@ import { approversOfTool } from '../document/people.ts';
 import { strictExpr, withInputFields } from '../expressions/reads.ts';
 import { rewriteNames } from '../expressions/rewrite.ts';
 import type { Builder } from './builder-types.ts';
+import { REMARKS } from './guidance.ts';
 import { set, type Kit } from './kit.ts';
 import { outcomeOf } from './agent-turn/outcome.ts';
-import { CALL, OBSERVATIONS, type AgentTurn } from './agent-turn/turn.ts';
+import { CALL, OBSERVATIONS, asksPeople, type AgentTurn } from './agent-turn/turn.ts';
 
 /** Where a call goes that a control has refused. */
 export interface RefusedWays {
@@ -19,13 +20,14 @@ export interface RefusedWays {
 }
 
 export function controlsOfCall(
-  { builder }: Kit,
+  kit: Kit,
   turn: AgentTurn,
   boundary: BoundaryDef,
   tool: string,
   ways: RefusedWays,
 ): Controls {
-  const { agent, tools, stage, input, user = 'input', recalled, withheld } = turn;
+  const { builder } = kit;
+  const { agent, tools, stage, input, user = 'input', recalled, withheld, remembered } = turn;
   const walk = controlsOf(
     {
       ...commonOf(builder, tool, agent),
@@ -34,12 +36,17 @@ export function controlsOfCall(
         name: agent,
         tools,
         toolDef: builder.toolDef,
-        people: turn.people !== false,
-        sources: { user, observations: OBSERVATIONS, ...present({ prompt: input['prompt'], recalled, withheld }) },
+        people: asksPeople(kit, turn),
+        sources: {
+          user,
+          people: REMARKS,
+          observations: OBSERVATIONS,
+          ...present({ prompt: input['prompt'], recalled, withheld }),
+        },
         raw: `${CALL}.raw`,
         observations: OBSERVATIONS,
         condition: conditionOf,
-        ...present({ stage }),
+        ...present({ stage, remembered }),
       },
     },
     boundary,
@@ -74,7 +81,7 @@ const AUTHORED = {
 
 function commonOf(builder: Builder, tool: string, askedBy: string): Omit<ProposedCall, 'args' | 'agent' | 'traced'> {
   const { definitions } = builder;
-  const { budgets, toolCosts, toolApprovals, tools } = definitions;
+  const { budgets, toolCosts, toolApprovals, toolsUnasked, tools } = definitions;
   return {
     tool,
     def: builder.toolDef(tool),
@@ -86,6 +93,7 @@ function commonOf(builder: Builder, tool: string, askedBy: string): Omit<Propose
     hasPolicies: builder.hasPolicies(),
     hasSecrets: Object.values(tools).some(({ confidential }) => confidential === true),
     needsApproval: toolApprovals.has(tool),
+    unasked: toolsUnasked.has(tool),
   };
 }
 

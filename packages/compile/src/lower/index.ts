@@ -13,8 +13,9 @@ export { CLOCK, EFFECT_DIMENSIONS, STEPS } from './budget-meters.ts';
 export type { Builder, Lowered } from './builder-types.ts';
 export { TooManyNodes, createBuilder } from './builder.ts';
 export { rowOfTool, tracedBy } from '@sluice-internal/controls';
-export type { Traced } from '@sluice-internal/controls';
 export { ONE_REPAIR, REPAIR_THEN_PASS, isObjectSchema, replyMode } from './fit.ts';
+export { GUIDANCE } from './guidance-slot.ts';
+export { REMARK, REMARKS, heardBy, hearsAs } from './guidance.ts';
 export { NO_RETRY, append, classified, createKit, errorOf, set, setField } from './kit.ts';
 export type { Call, Failure, Kit, Question, Step } from './kit.ts';
 export {

@@ -30,6 +30,7 @@ import { present } from '@sluice-internal/kernel/expr';
 import { object, path, quote } from '@sluice-internal/kernel/expr';
 import type { Range } from '../source/range.ts';
 import type { Builder } from './builder-types.ts';
+import { GUIDANCE } from './guidance-slot.ts';
 
 /** The name and the owner of a node. Undefined fields and empty lists are left out of the node. */
 export interface Step {
@@ -45,6 +46,7 @@ export interface Step {
   readonly onBudget?: NodeId | undefined;
   readonly onVisits?: NodeId | undefined;
   readonly needs?: Node['needs'] | undefined;
+  readonly hears?: Node['hears'] | undefined;
   /** The recovery decision that the node records. */
   readonly decision?: Decision | undefined;
   /** Of `set`: effects to undo, because the work is repeated afterwards. */
@@ -192,15 +194,27 @@ export function chose(slot: string, choice: string): Expr {
   return `${path(slot, 'choice')} == ${quote(choice)}`;
 }
 
-type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'onBudget' | 'onVisits' | 'needs'>;
+type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'onBudget' | 'onVisits' | 'needs' | 'hears'>;
 
 function baseOf(step: Step): Base {
-  const { origin, authored, enters, entersBy, expects = [], charges = [], onBudget, onVisits, needs, decision } = step;
+  const {
+    origin,
+    authored,
+    enters,
+    entersBy,
+    expects = [],
+    charges = [],
+    onBudget,
+    onVisits,
+    needs,
+    hears,
+    decision,
+  } = step;
   return {
     label: { name: origin, ...present({ authored, enters, entersBy, decision }) },
     ...(expects.length === 0 ? {} : { expects }),
     ...(charges.length === 0 ? {} : { charges }),
-    ...present({ onBudget, onVisits, needs }),
+    ...present({ onBudget, onVisits, needs, hears }),
   };
 }
 
@@ -221,7 +235,8 @@ function doNode(base: Base, call: Call, fail: NodeId): DoNode {
 
 function forkNode(base: Base, fork: Fork, fail: NodeId): ForkNode {
   const { widthMax = 0, need = 'all', eager = false, timeoutMs = null, gather = [], failed = [], ...rest } = fork;
-  return { op: 'fork', ...base, ...rest, widthMax, need, eager, timeoutMs, gather, failed, fail };
+  const gathered = [...gather, { slot: GUIDANCE, mode: 'concat' } as const];
+  return { op: 'fork', ...base, ...rest, widthMax, need, eager, timeoutMs, gather: gathered, failed, fail };
 }
 
 function askEffect(question: Question): AskEffect {

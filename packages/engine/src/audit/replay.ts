@@ -200,6 +200,7 @@ class Walk {
     if (event.type === 'run.forked') return forkOf(event);
     if (event.type === 'limit.met') return limitOf(event);
     if (event.type === 'run.broken') return brokenBy(event);
+    if (event.type === 'guidance.given') return guidanceOf(event);
     return event.type === 'run.repinned' ? { type: 'repin', by: event.by, modules: event.modules } : null;
   }
 
@@ -259,6 +260,10 @@ function noteIn(event: Event | undefined): Fact | null {
 function forkOf({ by, edits, agents, moved }: Extract<Event, { type: 'run.forked' }>): Fact {
   const changed = agents === undefined ? {} : { agents };
   return { type: 'fork', by, edits, ...changed, ...(moved === true ? { moved } : {}) };
+}
+
+function guidanceOf({ by, text, agent }: Extract<Event, { type: 'guidance.given' }>): Fact {
+  return { type: 'guide', by, text, agent };
 }
 
 function limitOf({ limit, used, max, ends }: Extract<Event, { type: 'limit.met' }>): Fact {

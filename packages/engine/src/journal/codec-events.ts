@@ -77,6 +77,10 @@ function optional(value: unknown): string {
   return value === undefined ? '' : `,${JSON.stringify(value)}`;
 }
 
+function isMarked({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): boolean {
+  return mark !== undefined || verifies !== undefined;
+}
+
 /** The optional fields of a request; null if it has none. */
 export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
   const {
@@ -92,6 +96,8 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     until,
     signal,
     ends,
+    mark,
+    verifies,
     control,
     again,
   } = event;
@@ -110,7 +116,7 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     signal ??
     ends ??
     control;
-  if (some === undefined) return null;
+  if (some === undefined && !isMarked(event)) return null;
   return {
     holds,
     watched,
@@ -124,6 +130,8 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     until,
     signal,
     ends,
+    mark,
+    verifies,
     control,
     again,
   };

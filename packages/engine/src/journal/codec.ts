@@ -55,6 +55,7 @@ const FACTS: ReadonlySet<EventBody['type']> = new Set([
   'run.broken',
   'limit.met',
   'run.repinned',
+  'guidance.given',
   'run.forked',
   'budget.granted',
   'answer.counted',

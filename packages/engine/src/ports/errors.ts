@@ -117,6 +117,7 @@ export const ERROR_CODES = [
   'approval-not-found',
   'approval-closed',
   'bad-answer',
+  'bad-guidance',
   'not-a-choice',
   'stale-payload',
   'self-approval',
@@ -157,7 +158,7 @@ export const ERROR_CODES = [
   'missing-prerequisite',
 ] as const;
 
-type ErrorCode = (typeof ERROR_CODES)[number];
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export function isErrorCode(code: string): code is ErrorCode {
   return ERROR_CODES.some((each) => each === code);

@@ -4,6 +4,7 @@ export { createVirtualClock, realClock } from './clock.ts';
 export { operate, update, valueAt } from './cells.ts';
 export type { MadeDecision } from './decisions.ts';
 export { SluiceError, isErrorCode } from './errors.ts';
+export type { ErrorCode } from './errors.ts';
 export { PerformError, fail, failUnsent, failureOf, requireFailure } from './failures.ts';
 export { identified } from './identity.ts';
 export type { GivenAnswer } from './identity.ts';
@@ -105,6 +106,7 @@ export type {
   EventsOptions,
   FeedOptions,
   ForkOptions,
+  GivenRemark,
   NoticeKind,
   OpenedRun,
   Report,

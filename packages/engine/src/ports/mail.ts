@@ -21,16 +21,32 @@ export function readMail(store: string, run: RunId, fact: string, hashed: string
 
 function isMailFact(fact: unknown): fact is MailFact {
   if (fact === null || typeof fact !== 'object') return false;
-  const { type, by, why, id, answer, name, data, note } = fact as Fields;
-  if (type === 'cancel') return typeof by === 'string' && typeof why === 'string';
-  if (type === 'signal') return typeof by === 'string' && typeof name === 'string' && data !== undefined;
-  if (type === 'note') return isReviewNote(note);
-  if (type !== 'answer' || typeof id !== 'string' || answer === null || typeof answer !== 'object') return false;
-  const given = answer as Fields;
-  return typeof given['choice'] === 'string' && typeof given['by'] === 'string';
+  const fields = fact as Fields;
+  const holds = typeof fields['type'] === 'string' ? MAIL.get(fields['type']) : undefined;
+  return holds?.(fields) ?? false;
 }
 
 type Fields = { readonly [field: string]: unknown };
+
+/** What each kind of mail must have. */
+const MAIL: ReadonlyMap<string, (fields: Fields) => boolean> = new Map([
+  ['cancel', (fields: Fields) => areTexts(fields, 'by', 'why')],
+  ['signal', (fields: Fields) => areTexts(fields, 'by', 'name') && fields['data'] !== undefined],
+  [
+    'guide',
+    (fields: Fields) => areTexts(fields, 'by', 'text') && (fields['agent'] === null || areTexts(fields, 'agent')),
+  ],
+  ['note', ({ note }: Fields) => isReviewNote(note)],
+  ['answer', (fields: Fields) => areTexts(fields, 'id') && isAnswer(fields['answer'])],
+]);
+
+function areTexts(fields: Fields, ...names: readonly string[]): boolean {
+  return names.every((name) => typeof fields[name] === 'string');
+}
+
+function isAnswer(answer: unknown): boolean {
+  return answer !== null && typeof answer === 'object' && areTexts(answer as Fields, 'choice', 'by');
+}
 
 /** A note becomes an event as it is, so no other event may pass for one. */
 function isReviewNote(note: unknown): boolean {

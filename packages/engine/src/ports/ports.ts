@@ -213,7 +213,7 @@ export interface Letter {
   /** Null if the stored row was changed from outside. */
   readonly fact: MailFact | null;
 }
-export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'note' }>;
+export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'guide' | 'note' }>;
 
 /**
  * Which worker owns which run. `leases.ts` has the rules of ownership. All times are those of the clock of the store.

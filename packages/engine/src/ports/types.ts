@@ -156,6 +156,19 @@ export interface EngineHealth {
   readonly lease: boolean;
 }
 
+/**
+ * A remark of a person to the agents of a run.
+ * @example
+ * const remark: GivenRemark = { by: 'anna', text: 'The customer called: the parcel has come.' };
+ */
+export interface GivenRemark {
+  /** The person who makes it. It is recorded. */
+  readonly by: string;
+  readonly text: string;
+  /** The agent that hears it. Without it: the agent that asks its model next. */
+  readonly agent?: string | null | undefined;
+}
+
 export interface Engine {
   /** Resolves when the start is stored. The same id with the same flow and input gives the existing run. */
   start(flow: CompiledFlow, options?: StartOptions): Promise<RunId>;
@@ -176,6 +189,11 @@ export interface Engine {
    * is stored. Rejects with a SluiceError if the run does not wait for it.
    */
   signal(run: RunId, name: string, options?: SignalOptions): Promise<void>;
+  /**
+   * A remark of a person to the agents of a run, or to one of them. It reaches the next request of that agent. Resolves when it is
+   * stored.
+   */
+  guide(run: RunId, remark: GivenRemark): Promise<void>;
   cancel(run: RunId, by: string, why?: string): Promise<void>;
   /** Records that an operator accepts the changed code of a run. `modules` has the new hashes, by file. */
   repin(run: RunId, by: string, modules: { readonly [file: string]: string }): Promise<void>;

@@ -1,5 +1,5 @@
 /** The observations of a run that a question rests on: what each argument of a call comes from, and what a person looks at. */
-import { isRecord } from '@sluice-internal/kernel/expr';
+import { isRecord, wordIn } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, RunState } from '@sluice-internal/kernel/ir';
@@ -24,7 +24,10 @@ const ENTRIES_MAX = 20;
 /** Longer texts are cut to their head. */
 const TEXT_MAX = 2_000;
 
-/** The input first, then the calls in their order. */
+/** A remark of a person. */
+const SAID = { kind: 'person', args: null, trusted: true, changes: false, id: 'guidance' } as const;
+
+/** The input first, then the remarks of people, then the calls in their order. */
 export function observedIn(flow: CompiledFlow, state: RunState, calls: Iterable<RunCall>): readonly Observed[] {
   const observed: Observed[] = [
     {
@@ -36,6 +39,7 @@ export function observedIn(flow: CompiledFlow, state: RunState, calls: Iterable<
       changes: false,
       id: '',
     },
+    ...(state.remarks ?? []).map(({ by, text }): Observed => ({ ...SAID, from: by, value: text })),
   ];
   for (const call of calls) {
     const last = call.attempts.findLast(({ ok }) => ok);
@@ -129,15 +133,6 @@ function holds(value: Json, wanted: Leaf['value']): boolean {
   if (typeof value === 'string') return hasWord(value, String(wanted));
   if (value === null || typeof value !== 'object') return false;
   return Object.values(value).some((each) => holds(each, wanted));
-}
-
-/** `49.5` is no word of `149.5`, `49.50` or `49.5.1`. */
-function wordIn(text: string, word: string): number {
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
-    const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + word.length, at + word.length + 2)];
-    if (!/[\p{L}\p{N}]$|[\p{N}][.,]$/u.test(before) && !/^[\p{L}\p{N}]|^[.,]\p{N}/u.test(after)) return at;
-  }
-  return -1;
 }
 
 function hasWord(text: string, word: string): boolean {

@@ -6,6 +6,7 @@ export type { Attempt, RunCall } from './calls.ts';
 export { detailsOf } from './details.ts';
 export { createNarrator, storyLog, storyOf } from './narrate.ts';
 export { createPublicEvents } from './public-events.ts';
+export { tracedArgs } from './packet.ts';
 export { enteredBy } from './entered.ts';
 export { reportOf } from './report.ts';
 export { receiptsByCall } from './receipts.ts';

@@ -228,6 +228,10 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'breaker.denied': protection,
   'retry.denied': protection,
   'fork.joined': joined,
+  'guidance.given': (_, event) => {
+    const { by, text, agent } = event;
+    return [{ type: 'guidance.given', ...base(event), by, text, agent }];
+  },
   'limit.met': (_, event) => {
     const { limit, used, max, ends = false } = event;
     return [{ type: 'run.limited', ...base(event), limit, used, max, ends }];

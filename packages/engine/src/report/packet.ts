@@ -12,7 +12,7 @@ import {
   approvingChoices,
 } from '@sluice-internal/kernel/ir';
 import type { Event, Pending, Question, RunState, Stated, ToolDef } from '@sluice-internal/kernel/ir';
-import type { Packet, PacketEffect, PacketRepeat, PacketWhy } from '../ports/packet.ts';
+import type { Packet, PacketEffect, PacketEvidence, PacketRepeat, PacketSource, PacketWhy } from '../ports/packet.ts';
 import type { Receipt } from '../ports/types.ts';
 import type { RunCall } from './calls.ts';
 import { evidenceOf, observedIn, shortened, traced } from './evidence.ts';
@@ -154,6 +154,30 @@ function callOf(asking: Asking, { node, question, pending }: Asked, tool: string
     isAgent ? { from: askedBy, trusted: false } : origins.of(reads[fieldOf(path)] ?? []),
   );
   return { effect: { ...effectOf(program, { node, tool, args }), sources }, used };
+}
+
+/** Where the arguments of a call come from, and what was observed before it. `state`: the run right after the request. */
+export function tracedArgs(
+  { flow }: Program,
+  state: RunState,
+  call: RunCall,
+  calls: readonly RunCall[],
+  args: Json,
+): { readonly sources: readonly PacketSource[]; readonly evidence: readonly PacketEvidence[] } {
+  const before = calls.filter(({ seq }) => seq < call.seq);
+  const observed = observedIn(flow, state, before);
+  const origins = new Origins(flow, observed);
+  const own = flow.nodes[call.id];
+  const source = own?.op === 'do' && own.effect.kind === 'tool' ? own.effect.input['args'] : undefined;
+  const reads = source === undefined ? {} : readsOf(source, state.threads.get(call.thread)?.slots ?? {});
+  // The arguments of an agent's call have no expression of their own: its reply is at the same node.
+  const agent = before.findLast(
+    ({ kind, node, thread }) => kind === 'model' && node === call.node && thread === call.thread,
+  );
+  const { sources, used } = traced(args, observed, (path) =>
+    agent === undefined ? origins.of(reads[fieldOf(path)] ?? []) : { from: agent.name, trusted: false },
+  );
+  return { sources, evidence: evidenceOf(used, []) };
 }
 
 function fieldOf(path: string): string {
@@ -389,9 +413,8 @@ function ruleOf(asking: Asking, { question, data, node }: Asked, stated: readonl
 function ruleOfCall({ program: { flow } }: Asking, { about, askedBy }: Question): string {
   if (!Object.hasOwn(flow.agents, askedBy)) return `approval of ${about}`;
   const boundary = Object.hasOwn(flow.boundaries ?? {}, askedBy) ? flow.boundaries?.[askedBy] : undefined;
-  const { effect = 'write' } = flow.tools[about] ?? {};
   if (boundary?.tools.approve.includes(about) !== true) return 'sources of the arguments';
-  return boundary.approveEffects.includes(effect) ? `${effect} calls of agents` : `boundary or approval of ${about}`;
+  return boundary.rules[about] ?? `approval of ${about}`;
 }
 
 const LATEST_MAX = 10;

@@ -137,7 +137,9 @@ async function deliverHere(
     await ownership.release(owned);
     throw await refusalError(host, owned.run, fact, refusal);
   }
-  host.worker.begin(owned);
+  // A remark does not take up a run whose process has crashed.
+  if (fact.type === 'guide' && !owned.begun) await ownership.release(owned);
+  else host.worker.begin(owned);
   return true;
 }
 
@@ -150,6 +152,7 @@ async function isRecorded(host: Host, run: RunId, fact: MailFact): Promise<boole
     const { data, by } = fact;
     return events.some((event) => settles(event, waits, { data, by }));
   }
+  if (fact.type === 'guide') return events.some((event) => isRemark(event, fact));
   if (fact.type === 'note') return events.some((event) => canonical(noteOf(event)) === canonical(fact.note));
   const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
   const { payload: _, ...answer } = fact.answer;
@@ -163,6 +166,10 @@ function counts(event: Event, keys: readonly string[], answer: object): boolean 
 
 function noteOf({ seq: _seq, at: _at, ...body }: Event): object {
   return body;
+}
+
+function isRemark(event: Event, { by, text, agent }: Extract<MailFact, { type: 'guide' }>): boolean {
+  return event.type === 'guidance.given' && event.by === by && event.text === text && event.agent === agent;
 }
 
 type Requested = Extract<Event, { type: 'effect.requested' }>;
@@ -234,6 +241,7 @@ const HELP: { readonly [code: string]: string } = {
   'stale-payload': 'Read the question again with `sluice approvals`.',
   'self-approval': 'Let another person answer, with `--as`.',
   'already-answered': 'Let another person answer, with `--as`.',
+  'bad-guidance': 'Say something to an agent of the run, with `--agent ID` to one of them.',
   'signal-not-awaited': 'List the waits of the run with `sluice show RUN`.',
   'not-an-approver': 'Let one of these people answer, with `--as`.',
   'bad-budget': 'Give an amount above zero to a budget that the run has, as in `--budget tool_calls=20`.',

@@ -57,15 +57,7 @@ export function createRuntime(options: EngineOptions): Engine {
     start: (flow, given) => starter.start(flow, given),
     fork: (run, given) => forkRun(host, run, given),
     migrate: (run, flow, given) => migrateRun(host, ownership, run, { ...given, flow }),
-    answer: async (id, answer) => {
-      refuseEmpty('engine.answer', answer, 'bad-answer');
-      const run = await runOfApproval(host, id);
-      await deliver(host, ownership, run, { type: 'answer', id, answer: plainAnswer(answer) });
-      return run;
-    },
-    signal: async (run, name, { data = null, by = 'signal' } = {}) =>
-      deliver(host, ownership, run, { type: 'signal', name, data: plainJson(data), by }),
-    cancel: (run, by, why = NO_REASON) => deliver(host, ownership, run, { type: 'cancel', by, why }),
+    ...actsOf(host, ownership),
     repin: async (run, by, modules) => {
       await host.ensureOpen();
       const owned = await ownership.acquire(run);
@@ -100,6 +92,25 @@ export function createRuntime(options: EngineOptions): Engine {
   };
 }
 
+/** What people tell a run that may belong to another process. */
+function actsOf(host: Host, ownership: Ownership): Pick<Engine, 'answer' | 'signal' | 'guide' | 'cancel'> {
+  return {
+    answer: async (id, answer) => {
+      refuseEmpty('engine.answer', answer, 'bad-answer');
+      const run = await runOfApproval(host, id);
+      await deliver(host, ownership, run, { type: 'answer', id, answer: plainAnswer(answer) });
+      return run;
+    },
+    signal: async (run, name, { data = null, by = 'signal' } = {}) =>
+      deliver(host, ownership, run, { type: 'signal', name, data: plainJson(data), by }),
+    guide: async (run, { text, agent = null, by }) => {
+      requireGuidance(text, agent, by);
+      await deliver(host, ownership, run, { type: 'guide', by, text, agent });
+    },
+    cancel: (run, by, why = NO_REASON) => deliver(host, ownership, run, { type: 'cancel', by, why }),
+  };
+}
+
 function listsOf(host: Host): Pick<Engine, 'list' | 'approvals'> {
   const { index } = host.store;
   return {
@@ -115,6 +126,15 @@ function isPaged({ cursor, limit }: PageRequest): boolean {
 }
 
 type AllEventsOptions = EventsOptions & { readonly deltas?: boolean };
+
+/** A program in JavaScript can leave these out. */
+function requireGuidance(text: unknown, agent: unknown, by: unknown): void {
+  if (typeof by !== 'string' || by.trim() === '')
+    throw new SluiceError('bad-guidance', 'the remark does not name the person who makes it', 'Pass `by`.');
+  if (typeof text !== 'string' || text.trim() === '') throw new SluiceError('bad-guidance', 'the remark has no words');
+  if (agent !== null && typeof agent !== 'string')
+    throw new SluiceError('bad-guidance', '`agent` is the id of an agent');
+}
 
 /** Removes a proof that the caller gave: only the runtime may add one. The data is checked as the journal stores it. */
 function plainAnswer(given: GivenAnswer & Pick<Answer, 'proof' | 'unproven'>): GivenAnswer {

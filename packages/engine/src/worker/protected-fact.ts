@@ -16,7 +16,7 @@ export const NO_REASON = 'no reason given';
 
 /** True if the fact can hold personal data. */
 export function holdsText(fact: MailFact): boolean {
-  if (fact.type === 'signal') return true;
+  if (fact.type === 'signal' || fact.type === 'guide') return true;
   // A run can be cancelled without the key for personal data.
   if (fact.type === 'cancel') return fact.why !== NO_REASON;
   return fact.type === 'answer' && (fact.answer.text !== undefined || fact.answer.edit !== undefined);
@@ -30,6 +30,8 @@ export async function protectedFact(performer: Performer, fact: MailFact, contex
   if (fact.type === 'note' || performer.protect === undefined) return fact;
   if (fact.type === 'cancel')
     return { ...fact, why: String(await performer.protect(flow, run, fact.why, pins?.documentDir)) };
+  if (fact.type === 'guide')
+    return { ...fact, text: String(await performer.protect(flow, run, fact.text, pins?.documentDir)) };
   if (fact.type === 'signal')
     return { ...fact, data: await performer.protect(flow, run, fact.data, pins?.documentDir) };
   const { text, edit } = fact.answer;

@@ -302,7 +302,7 @@ test('an edit is checked as the journal stores it', async () => {
   const flow = compiled({
     agents: [{ id: 'clerk', tools: ['pay.refund'] }],
     tools: {
-      'pay.refund': { approval: true, input: { type: 'object', properties: { amount: { type: 'number' } } } },
+      'pay.refund': { approval: 'always', input: { type: 'object', properties: { amount: { type: 'number' } } } },
     },
     boundary: { untrusted: 'off' },
     flow: { id: 'f', entry: 'pay', nodes: [{ id: 'pay', type: 'agent', agent: 'clerk' }] },

@@ -122,7 +122,7 @@ flow: { id: f, entry: pay, nodes: [{ id: pay, type: tool, tool: pay.out }] }
   const asks = checked(tool.replace('annna', 'anna')).flow?.nodes['pay'];
   const ask = { kind: 'ask', purpose: 'tool_call', approvers: { people: ['anna'], counted: ['approve'] } };
   expect(asks).toMatchObject({ controls: { walk: [{ how: 'meter' }, { how: 'ask', with: { ask } }] } });
-  expect(checked(tool.replace('annna', 'anna').replace('approvers', 'approval: false, approvers')).found).toMatchObject(
+  expect(checked(tool.replace('annna', 'anna').replace('approvers', 'approval: never, approvers')).found).toMatchObject(
     [{ code: 'bad-value' }],
   );
   const staged = `${PEOPLE}agents:

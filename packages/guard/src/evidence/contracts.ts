@@ -27,6 +27,7 @@ import {
   type Verdict,
 } from './evidence.ts';
 import { coveredBy, mentions, normalPath, outOfDate } from './records.ts';
+import { runGate } from './run-gate.ts';
 import { requireRelatedTestsPass } from './validators/related-tests.ts';
 import { fakeTestFiles, ranAsReported, staleReport, withoutAssertions } from './validators/reports.ts';
 
@@ -43,7 +44,7 @@ type Requirement = { readonly [field: string]: Json };
 
 /** Checks the requirements of a contract in order. Each is `FilesWritten: {…}` or an object with a `Type`. */
 export async function contractHolds(name: string, evidence: Evidence): Promise<Verdict> {
-  const { Requires, ...config } = evidence.config;
+  const { Requires, gate, ...config } = evidence.config;
   const shown: string[] = [];
   for (const entry of listOf(Requires) as readonly (Requirement | null)[]) {
     const { Type, ...rest } = entry ?? {};
@@ -53,7 +54,9 @@ export async function contractHolds(name: string, evidence: Evidence): Promise<V
     if (!verdict.ok) return verdict;
     shown.push(...(verdict.evidence ?? []));
   }
-  return pass([...new Set(shown)]);
+  if (!isRecord(gate)) return pass([...new Set(shown)]);
+  const ran = await runGate({ ...evidence, config: { ...config, ...gate } });
+  return ran.ok ? pass([...new Set(shown)]) : { ...ran, reason: `Contract '${name}' failed — ${ran.reason}` };
 }
 
 function contractOf(name: string): Validator {

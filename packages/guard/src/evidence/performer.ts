@@ -1,6 +1,7 @@
 /**
- * Performs the checks that read evidence: `validator:<Name>` over the agent's work since it got the word, `contract:<Name>` over the session, and
- * `context:assemble`, which returns texts. A refusal has a reason and a failure type. An unknown name is a refusal.
+ * Performs the checks that read evidence: `validator:<Name>` over the agent's work since it got the word, `contract:<Name>` over the session,
+ * `gates:run`, which runs a command, `gates:open`, which says what gates still need, and `context:assemble`, which returns texts. A refusal has
+ * a reason and a failure type. An unknown name is a refusal.
  */
 import { listOf, present, reasonOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
@@ -8,11 +9,15 @@ import type { Pins } from '@sluice-internal/kernel/ir';
 import { PerformError, fail } from '@sluice-internal/engine/ports';
 import type { Call, Performer } from '@sluice-internal/engine/ports';
 import { listBeneath, loadFunction, readBeneath, workDirOf, writeBeneath } from '@sluice-internal/platform';
+import { OPEN_GATES, RUN_GATE } from '@sluice-internal/kernel/catalog';
+import { setting } from './artifacts.ts';
 import { contractHolds } from './contracts.ts';
 import { failureOf, invalid } from './evidence.ts';
 import type { Evidence, EvidenceOptions, Observation, Scope, Validator, Verdict } from './evidence.ts';
 import { artifactsOf, commandsOf, succeeded, writtenBy } from './records.ts';
 import { readSources, type Wanted } from './context-sources.ts';
+import { openGates } from './open-gates.ts';
+import { runGate } from './run-gate.ts';
 import { BUILTIN_VALIDATORS } from './validators/registry.ts';
 
 /**
@@ -27,7 +32,7 @@ export function evidencePerformer(given: EvidenceOptions): Performer {
       const { kind, name } = call.command;
       const colon = name.indexOf(':');
       const [family, which] = [name.slice(0, colon), name.slice(colon + 1)];
-      if (kind !== 'check' || (name !== ASSEMBLE && family !== 'validator' && family !== 'contract'))
+      if (kind !== 'check' || !FAMILIES.has(family))
         throw fail('fatal', 'NotConfiguredError', `no performer for the ${kind} \`${name}\``);
       // Reading files and running tests takes real time; a script's clock stands still meanwhile.
       const done = call.clock.busy?.();
@@ -37,13 +42,10 @@ export function evidencePerformer(given: EvidenceOptions): Performer {
           const sources = listOf(call.command.input['sources']) as readonly Wanted[];
           return { ok: true, value: { ok: true, ...(await readSources(sources, evidence)) } };
         }
-        const found =
-          family === 'contract'
-            ? await contractHolds(which, evidence)
-            : await (
-                await validatorOf(which, evidence, options, call.pins)
-              )(evidence);
-        const verdict = judged(found, evidence, call, which);
+        if (name === OPEN_GATES) return { ok: true, value: await openGates(evidence, call.command.input['gates']) };
+        const check = name === RUN_GATE ? runGate : await checkOf(name, evidence, options, call.pins);
+        const found = await check(evidence);
+        const verdict = judged(found, evidence, call, name === RUN_GATE ? setting(evidence, 'run') : which);
         await storeEvidence(evidence, call, options.workDir, { which, verdict });
         return { ok: true, value: verdict };
       } finally {
@@ -62,6 +64,7 @@ function pinned(options: EvidenceOptions, { command: { run }, pins }: Call): Pin
 type PinnedOptions = EvidenceOptions & { readonly workDir: string };
 
 const ASSEMBLE = 'context:assemble';
+const FAMILIES: ReadonlySet<string> = new Set(['validator', 'contract', 'gates', 'context']);
 const FILE_MAX = 4 * 1024 * 1024;
 
 /** A second refusal without a tool call in between is `NoProgress`. A handoff is not such a call. */
@@ -77,6 +80,17 @@ function judged(verdict: Verdict, { observations, turn, config }: Evidence, { co
     failure: before > 0 && idle ? 'NoProgress' : (verdict.failure ?? failureOf(reason)),
     evidence: [...evidence],
   };
+}
+
+async function checkOf(
+  name: string,
+  evidence: Evidence,
+  options: EvidenceOptions,
+  pins: Pins | undefined,
+): Promise<Validator> {
+  const colon = name.indexOf(':');
+  const [family, which] = [name.slice(0, colon), name.slice(colon + 1)];
+  return family === 'contract' ? (own) => contractHolds(which, own) : validatorOf(which, evidence, options, pins);
 }
 
 /** The user's validators come first: by module, then those given to the engine. */

@@ -16,7 +16,8 @@ import { checkBound } from '../values/bind.ts';
 import { checkGrounding } from '../values/grounding.ts';
 import { checkArguments, checkOutput } from './schema-checks.ts';
 import { checkEvidence } from './evidence-size.ts';
-import { checkEgress } from './egress.ts';
+import { checkSecrets } from './confidential.ts';
+import { checkAddresses } from './egress.ts';
 import { checkProvenance } from './provenance.ts';
 
 export function policyPerformer(): Performer {
@@ -31,7 +32,8 @@ export function policyPerformer(): Performer {
       validate: checkArguments,
       authorize,
       traceValues: checkProvenance,
-      traceSecrets: checkEgress,
+      traceAddresses: checkAddresses,
+      traceSecrets: checkSecrets,
       takeToken: rateLimiter(),
       readStated: checkStated,
     }),

@@ -44,7 +44,7 @@ export interface Observation {
 }
 
 export function checkProvenance({ command, flow, clock }: Call): Json {
-  const { tool: name, args = null, user = null, observations, fixed = null } = command.input;
+  const { tool: name, args = null, user = null, observations, fixed = null, unasked = null } = command.input;
   const input = vouchingInput(user, untrustedInput(command, flow));
   const effect = flow.tools[String(name)]?.effect ?? 'write';
   const demands = DEMANDS[effect];
@@ -57,9 +57,11 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
   ];
   const quarantined = withheldFrom(command.input);
   const exposed = outside.length > 0;
-  if (demands.length === 0 || (!exposed && quarantined.length === 0)) return { ok: true, exposed };
+  const isInvented = forbidsInvention(unasked, demands);
+  if (demands.length === 0 || (!exposed && !isInvented && quarantined.length === 0)) return { ok: true, exposed };
   const vouching = [
     sourceOf('the user', input.vouching),
+    ...sourceOfPeople(command.input),
     authorSource(flow, command.input),
     ...split.filter(({ own }) => own.length > 0).map(({ each, own }) => withoutEcho(each, own)),
   ];
@@ -83,9 +85,14 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
     ? verdict(doubted, demands, { exposed, isAuthored: fixed !== null })
     : verdict(
         doubted,
-        demands.filter((origin) => origin === 'untrusted'),
+        demands.filter((origin) => origin === 'untrusted' || (isInvented && origin === 'composed-key')),
         { exposed, isAuthored: true },
       );
+}
+
+/** Nobody is asked about the effect of the tool, so the agent may not invent who, what, how much or when, whatever it has read. */
+function forbidsInvention(unasked: Json, demands: readonly string[]): boolean {
+  return unasked !== null && demands.includes('composed-key');
 }
 
 const HOUR_MS = 3_600_000;
@@ -112,6 +119,11 @@ function timesOfKnownDates<T extends Judged & { readonly path: string }>(found: 
   return found.map((each) =>
     TIME.test(String(each.value)) && parents.has(parentOf(each.path)) ? { ...each, origin: 'vouched' } : each,
   );
+}
+
+/** What people have said to the agents while the run went on. */
+export function sourceOfPeople({ people = null }: Input): readonly VouchingSource[] {
+  return isFilled(people) ? [sourceOf('a person', [people])] : [];
 }
 
 function authorSource(flow: Call['flow'], { tool, agent, fixed = null }: Input): VouchingSource {

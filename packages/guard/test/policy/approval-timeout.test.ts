@@ -23,7 +23,7 @@ describe('`approval_timeout` applies to every question but that of an approval n
   const magentic = { Model: { ModelId: 'gpt-4o' }, EnablePlanReview: true };
   const route = { Keyword: 'GO', Agent: 'B', SourceAgents: ['A'], Validator: 'RequireBrief' };
   test.each<[string, object]>([
-    ['the approval of a tool node', flow({}, { approval: true })],
+    ['the approval of a tool node', flow({}, { approval: 'always' })],
     ['an unknown outcome', flow({ retry: { max_attempts: 2 } })],
     ['the approval of a route', team({ Type: 'graph', Graph: graph })],
     [

@@ -308,9 +308,15 @@ test('a step that is retried does not repeat what failed closed', async () => {
 });
 
 test('granted tools keep what was written about them', () => {
-  const tool = (effect: 'read' | 'write', approval = false) => ({ def: { effect } as never, cost: 0, approval });
-  const granted = boundaryOf([undefined], { a: tool('write'), b: tool('write', true) }, 'granted', () => 'v');
-  expect(granted).toMatchObject({ tools: { allow: ['a'], approve: ['b'] }, untrusted: 'ask', approveEffects: [] });
+  const tool = (effect: 'read' | 'write', asked: object = {}) => ({ def: { effect } as never, cost: 0, ...asked });
+  const granted = boundaryOf(
+    [undefined],
+    { a: tool('write'), b: tool('write', { approval: 'always' }) },
+    'granted',
+    () => 'v',
+  );
+  const approveEffects = ['financial', 'communication', 'infrastructure'];
+  expect(granted).toMatchObject({ tools: { allow: ['a'], approve: ['b'] }, untrusted: 'ask', approveEffects });
 });
 
 describe('the ladder', () => {
@@ -348,7 +354,7 @@ describe('a call whose undo is more dangerous than the call', () => {
 
   test('needs approval, because a failed run undoes it without asking', () => {
     expect(asked(['note'], { effect: 'financial' })).toEqual(['note']);
-    expect(asked(['note'], { effect: 'communication', approval: true })).toEqual(['note']);
+    expect(asked(['note'], { effect: 'communication', approval: 'always' })).toEqual(['note']);
   });
 
   test('is allowed if the undo is allowed too, or is no more dangerous', () => {

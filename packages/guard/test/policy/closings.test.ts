@@ -156,10 +156,10 @@ const SCENES: readonly Scene[] = [
   },
 ];
 
-async function act(profile: string, tool: readonly [string, string], values: Omit<Scene['fine'], never>) {
+async function act(profile: string, tool: readonly [string, string, string?], values: Omit<Scene['fine'], never>) {
   const { args = {}, seen = 'nothing', lookup = {}, input = { message: 'please' } } = values;
-  const [name, effect] = tool;
-  const tools = { 'sys.look': { effect: 'read', trust: 'trusted' }, [name]: { effect } };
+  const [name, effect, category] = tool;
+  const tools = { 'sys.look': { effect: 'read', trust: 'trusted' }, [name]: { effect, ...(category && { category }) } };
   const document = {
     tools,
     agents: [{ id: 'bot', tools: Object.keys(tools) }],
@@ -199,13 +199,13 @@ describe.each(SCENES)('$profile: $row', ({ row, profile, code, tool = SAVE, fine
   });
 });
 
-describe('a draft may say what must not be done', () => {
+describe('a draft for review may say what must not be done', () => {
   test.each([
     ['procurement', 'note.draft', { vendor: 'acme', risk: 'high', unclear_terms: ['x'] }],
     ['support', 'reply.draft', { eligible: false }],
     ['sre', 'runbook.draft', { blast_radius: 'unknown' }],
   ])('%s', async (profile, name, seen) => {
-    const { report, dispatched } = await act(profile, [name, 'write'], { seen, args: { hosts: 'all' } });
+    const { report, dispatched } = await act(profile, [name, 'write', 'review'], { seen, args: { hosts: 'all' } });
     expect([report.code, dispatched]).toEqual(['SUCCESS', ['sys.look', name]]);
   });
 });

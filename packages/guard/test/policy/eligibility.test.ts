@@ -41,9 +41,11 @@ describe('the order', () => {
       ['budget', 'pass'],
       ['provenance', 'pass'],
       ['rejected', 'pass'],
+      ['repeat', 'pass'],
       ['approval', 'ask'],
       ['approval', 'pass'],
       ['budget', 'pass'],
+      ['repeat', 'pass'],
     ]);
   });
 

@@ -177,7 +177,7 @@ describe('questions that authors write', () => {
   test('a tool that always asks', async () => {
     const { report } = await play(
       {
-        tools: { 'pay.out': { effect: 'financial', input: INPUT, approval: true } },
+        tools: { 'pay.out': { effect: 'financial', input: INPUT, approval: 'always' } },
         flow: {
           id: 'demo',
           entry: 'pay',

@@ -118,8 +118,8 @@ const SUPPORT: readonly Task[] = [
     tools: {
       'customers.find': READ,
       'orders.list': READ,
-      'tickets.tag': { effect: 'write' },
-      'replies.draft': { effect: 'write' },
+      'tickets.tag': { effect: 'write', category: 'review' },
+      'replies.draft': { effect: 'write', category: 'review' },
     },
     input: { customer: 'Maria García', ticket: 'T-5521', message: 'My parcel has not arrived. Can you look?' },
     calls: [
@@ -218,7 +218,7 @@ const PROCUREMENT: readonly Task[] = [
   {
     name: 'a recommendation from contract terms',
     profile: 'procurement',
-    tools: { 'contracts.read': READ, 'recommendations.save': { effect: 'write' } },
+    tools: { 'contracts.read': READ, 'recommendations.save': { effect: 'write', category: 'review' } },
     input: 'Read contract C-19 and prepare a recommendation on renewing it.',
     calls: [
       [
@@ -281,7 +281,7 @@ const SRE: readonly Task[] = [
     budgets: { side_effects: 2 },
     tools: {
       'pods.list': READ,
-      'runbooks.draft': { effect: 'write' },
+      'runbooks.draft': { effect: 'write', category: 'review' },
       'pods.restart': { effect: 'infrastructure' },
     },
     input: 'Pod queue-worker-3 hangs. Draft the runbook entry and restart queue-worker-3.',

@@ -53,7 +53,16 @@ const TITLES: { readonly [profile in keyof typeof PROFILES]: string } = {
 };
 
 describe.each(names.map((name) => [TITLES[name], name] as const))('%s', (_, profile) => {
-  test.each(PROFILES[profile].allowed)('allowed: $what', async (row) => {
+  test.each(PROFILES[profile].allowed.filter(({ words }) => words !== undefined))(
+    'a name lets nothing pass: $what',
+    async (row) => {
+      const { name, def } = toolOf(row);
+      const { report, dispatched } = await run({ boundary: profile, tools: { [name]: def }, calls: [{ name }] });
+      expect([report.code, dispatched]).toEqual(['CONFIRM_REQUIRED', []]);
+    },
+  );
+
+  test.each(PROFILES[profile].allowed.filter(({ words }) => words === undefined))('allowed: $what', async (row) => {
     const { name, def } = toolOf(row);
     const { report, dispatched } = await run({ boundary: profile, tools: { [name]: def }, calls: [{ name }] });
     expect([report.code, dispatched]).toEqual(['SUCCESS', [name]]);

@@ -1,4 +1,4 @@
-/** A call that an agent of a team proposes passes the stages that it passes in every other notation; only nobody is asked. */
+/** A call that an agent of a team proposes passes the stages that it passes in every other notation; about money, messages and infrastructure a person is asked. */
 import { describe, expect, test } from 'vitest';
 import { play } from './play.ts';
 
@@ -16,6 +16,7 @@ function doc({ tools = {}, ...sections }: Sections = {}): object {
   const all = { 'pay.pay': PAY, 'web.look': LOOK, 'infra.restart': RESTART, 'notes.add': NOTE, ...tools };
   return {
     tools: all,
+    boundary: { tools: { allow: ['pay.pay', 'infra.restart'] } },
     ...sections,
     Orchestration: {
       Agents: [
@@ -40,18 +41,21 @@ function script(...calls: { name: string; args: unknown }[]) {
 const pay = (amount: unknown) => ({ name: 'pay.pay', args: { amount } });
 
 describe('each stage is an event', () => {
-  test.each(['pay.pay', 'infra.restart', 'notes.add'])('%s is called without anybody being asked', async (name) => {
-    const { events, report, dispatched } = await play(doc(), script({ name, args: { amount: 3 } }));
-    expect(report.code).toBe('SUCCESS');
-    expect(dispatched).toEqual([name]);
-    const judged = events.flatMap((event) => (event.type === 'call.judged' ? event.controls : []));
-    expect(judged.map(([control]) => control)).toEqual(expect.arrayContaining(['arguments', 'budget']));
-    expect(judged.filter(([, verdict]) => verdict !== 'pass')).toEqual([]);
-  });
+  test.each(['pay.pay', 'infra.restart', 'notes.add'])(
+    '%s is called without anybody being asked if the boundary allows it',
+    async (name) => {
+      const { events, report, dispatched } = await play(doc(), script({ name, args: { amount: 3 } }));
+      expect(report.code).toBe('SUCCESS');
+      expect(dispatched).toEqual([name]);
+      const judged = events.flatMap((event) => (event.type === 'call.judged' ? event.controls : []));
+      expect(judged.map(([control]) => control)).toEqual(expect.arrayContaining(['arguments', 'budget']));
+      expect(judged.filter(([, verdict]) => verdict !== 'pass')).toEqual([]);
+    },
+  );
 
   test('the boundary that it was called under is part of the flow', async () => {
-    const { flow } = await play(doc(), script(pay(3)));
-    expect(flow.boundaries?.['Bot']?.tools).toMatchObject({ approve: [], deny: [] });
+    const { flow } = await play(doc({ boundary: {} }), script(pay(3)));
+    expect(flow.boundaries?.['Bot']?.tools).toMatchObject({ approve: ['pay.pay', 'infra.restart'], deny: [] });
   });
 });
 

@@ -106,6 +106,7 @@ describe('a notation with turns of its own', () => {
   const bot = { Name: 'Bot', Instructions: 'Pay.', Plugins: ['pay.send'] };
   const team = (selection: object) => ({
     tools: { 'pay.send': PAY },
+    boundary: { tools: { allow: ['pay.send'] } },
     Orchestration: { Agents: [bot, { Name: 'Ann', Instructions: 'Look on.' }], Selection: selection },
   });
   const twice: Script = {

@@ -3,6 +3,7 @@
  * take. The compiler reads the names from this table, and the performers read the schemas. The table does not say how a tool
  * works.
  */
+import { WORK_DIR } from '../ir/effect-classes.ts';
 import type { ToolDef } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
 
@@ -65,8 +66,6 @@ const CHANGE: Json = result({
 const RESPONSE: Json = result({ status: WHOLE, url: STRING, headers: HEADERS, body: true, truncated: FLAG });
 
 const SECOND = 1_000;
-/** The resource of all tools that read or change files of the run. */
-const WORK_DIR = 'work_dir';
 function file(effect: 'read' | 'write', description: string, input: Json, output: Json): BuiltinTool {
   const fixed = { timeoutMs: 10 * SECOND, idempotent: true, category: 'file_system', resource: WORK_DIR } as const;
   return { description, input, output, effect, ...fixed };

@@ -44,6 +44,14 @@ export const ESCALATIONS = {
     code: 'CONFIRM_REQUIRED',
     shows: ['tool', 'args', 'recipients', 'draft'],
   },
+  repeated_effect: {
+    severity: 'high',
+    endpoint: 'user or operator',
+    route: 'human_approval',
+    recovery: 'Shows the earlier call with its result, and waits for a yes to the second one.',
+    code: 'CONFIRM_REQUIRED',
+    shows: ['tool', 'args'],
+  },
   missing_input: {
     severity: 'low',
     endpoint: 'user',

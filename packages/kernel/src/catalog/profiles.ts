@@ -5,6 +5,7 @@
  * so a row that needs approval by name applies to tools that change something, unless the row is about reading itself.
  */
 import type { TerminalCode } from '../ir/codes.ts';
+import { CLASS_CONTROLS, EFFECT_CLASSES } from '../ir/effect-classes.ts';
 import type { Consequence, Expr, ToolDef } from '../ir/nodes.ts';
 import {
   AMBIGUOUS_CONTRACT,
@@ -48,7 +49,7 @@ export interface Profile {
 }
 
 const READING: readonly Effect[] = ['read', 'egress'];
-export const MUTATING: readonly Effect[] = ['write', 'financial', 'communication', 'infrastructure'];
+export const MUTATING: readonly Effect[] = EFFECT_CLASSES.filter((each) => CLASS_CONTROLS[each].approval !== 'no');
 const DRAFTS = ['draft', 'drafts'];
 const RECOMMENDATIONS = ['recommend', 'recommends', 'recommendation', 'recommendations'];
 

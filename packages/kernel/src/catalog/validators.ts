@@ -22,6 +22,11 @@ export const VALIDATOR_ALIASES: { readonly [alias: string]: ValidatorName } = {
   RequireAcceptanceCriteriaPassedValidator: 'RequireAcceptanceCriteriaPassed',
 };
 
+/** The check that says what gates still need, and refuses nothing. */
+export const OPEN_GATES = 'gates:open';
+/** The check that runs a command of the author in the sandbox, and passes if it exits with 0. */
+export const RUN_GATE = 'gates:run';
+
 /** The requirements of a contract. */
 export const PREDICATES = [
   'FilesWritten',

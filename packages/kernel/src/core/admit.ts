@@ -13,6 +13,7 @@ import { admitDrop, canDrop, isCall, lateResult, resume, resultEvent } from './d
 import { isForkDue, isOver, isPast } from './due.ts';
 import { authorOf } from './failure.ts';
 import { grant } from './grant.ts';
+import { guide } from './guidance.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import { askOf } from './walk.ts';
@@ -64,9 +65,19 @@ function admitOpen(
       return metLimit(state, fact);
     case 'break':
       return broken(program, state, fact.why);
+    case 'guide':
+      return admitRemark(program, state, fact);
     case 'cancel':
       return stop(state, { by: fact.by, why: fact.why });
   }
+}
+
+function admitRemark(
+  program: Program,
+  state: RunState,
+  fact: Extract<Fact, { type: 'guide' }>,
+): readonly EventBody[] | Refusal {
+  return isStopping(state) ? ended(state) : guide(program, fact);
 }
 
 function metLimit(state: RunState, { limit, used, max, ends }: Extract<Fact, { type: 'limit' }>): readonly EventBody[] {
@@ -102,8 +113,12 @@ function stop(state: RunState, how: Pick<Halted, 'by' | 'why' | 'movedTo'>): rea
   // Nobody will say if a call happened, so the run ends REVIEW_REQUIRED.
   const unclear = isStopping(state) ? openSearches(state) : [];
   if (unclear.length > 0) return unclear.map((pending) => unanswered(pending, how.by));
-  if (isStopping(state)) return { refused: 'run-ended', message: `run \`${state.run}\` is already stopping` };
+  if (isStopping(state)) return ended(state);
   return halt(state, { state: 'cancelled', code: 'USER_CANCEL', ...how });
+}
+
+function ended({ run }: RunState): Refusal {
+  return { refused: 'run-ended', message: `run \`${run}\` is already stopping` };
 }
 
 /** Questions about calls that may have happened, before an undo. */
@@ -198,7 +213,7 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   const question = pending?.question;
   if (pending === undefined || question === undefined || question === null || pending.observed !== null)
     return { refused: 'approval-closed', message: `no open question has the id \`${id}\`` };
-  const refusal = refusalOf(program.flow, state, pending, given) ?? unfitAnswer(program, state, pending, given);
+  const refusal = refusalOf(program, state, pending, given) ?? unfitAnswer(program, state, pending, given);
   if (refusal !== null) return recorded(pending, given, refusal);
   const counted = countedOnly(pending, given);
   if (counted !== null) return [counted];

@@ -4,9 +4,11 @@
  */
 import { sortedText } from '../expr/json.ts';
 import type { Answer, EventBody, Pending, Question, Refusal, RunState } from '../ir/events.ts';
-import type { FlowBody } from '../ir/nodes.ts';
 import type { Approvers, PeopleDef } from '../ir/people.ts';
 import { personIn, samePerson } from '../ir/identity.ts';
+import { approvingChoices } from '../ir/people.ts';
+import { guidedValue } from './guidance.ts';
+import type { Program } from './program.ts';
 import type { AnswerRefusal } from '../ir/questions.ts';
 
 export interface AnswerObjection {
@@ -15,12 +17,7 @@ export interface AnswerObjection {
 }
 
 /** Null if the person may give this answer. */
-export function refusalOf(
-  { people }: Pick<FlowBody, 'people'>,
-  state: RunState,
-  pending: Pending,
-  given: Answer,
-): AnswerObjection | null {
+export function refusalOf(program: Program, state: RunState, pending: Pending, given: Answer): AnswerObjection | null {
   const { question } = pending;
   if (given.proof?.via === 'script' && state.origin.scripted !== true)
     return {
@@ -28,7 +25,7 @@ export function refusalOf(
       message: `a script cannot answer \`${question?.id ?? ''}\`: the run started without one`,
     };
   if (question?.approvers === undefined) return null;
-  return objection(people ?? {}, state, pending, { question, approvers: question.approvers, given });
+  return objection(program, state, pending, { question, approvers: question.approvers, given });
 }
 
 /** Records the data only if the refusal depends on it: a replay must refuse the answer again. */
@@ -64,11 +61,23 @@ export function allowedPeople({ question, escalated }: Pick<Pending, 'question' 
 
 /** The user of the run must not approve, also not under the user name of the operating system or under a login. */
 export function isUser({ origin }: RunState, people: PeopleDef, id: string): boolean {
-  const { user } = origin;
-  if (user === undefined) return false;
+  return origin.user !== undefined && isNamed(origin.user, people, id);
+}
+
+/** True if this name is one of the person: the id, the user name of the operating system, or a login. */
+function isNamed(user: string, people: PeopleDef, id: string): boolean {
   const { osUser, login } = people[id] ?? {};
   const subject = login?.replace(/^(?:token:|[^#]*#)/, '');
   return [id, osUser, login, subject].some((name) => name !== undefined && samePerson(user, name));
+}
+
+/** A value of the approved calls that comes from a remark of the person who approves; null if there is none. */
+function ownWords(program: Program, state: RunState, pending: Pending, given: Answer): string | null {
+  const { question } = pending;
+  const remarks = (state.remarks ?? []).filter(({ by }) => isNamed(by, program.flow.people ?? {}, given.by));
+  if (remarks.length === 0 || question === null) return null;
+  if (!approvingChoices(question.choices, question.onExpiry).includes(given.choice)) return null;
+  return guidedValue(program, state, pending, remarks);
 }
 
 /** The data of an answer as canonical text. */
@@ -91,11 +100,12 @@ interface Guarded {
 }
 
 function objection(
-  people: PeopleDef,
+  program: Program,
   state: RunState,
   pending: Pending,
   { question, approvers, given }: Guarded,
 ): AnswerObjection | null {
+  const { people = {} } = program.flow;
   const { id, askedBy, payload } = question;
   const { by, proof, unproven } = given;
   if (samePerson(by, askedBy))
@@ -108,6 +118,12 @@ function objection(
     };
   if (isUser(state, people, by))
     return { refused: 'self-approval', message: `the run is for \`${by}\`, who may not answer \`${id}\`` };
+  const guided = ownWords(program, state, pending, given);
+  if (guided !== null)
+    return {
+      refused: 'self-approval',
+      message: `\`${guided}\` comes from a remark of \`${by}\`, who may not approve \`${id}\``,
+    };
   if (proof === undefined)
     return { refused: 'identity-unproven', message: unproven ?? `nothing proves that this answer is from \`${by}\`` };
   if (given.payload !== undefined && given.payload !== payload)

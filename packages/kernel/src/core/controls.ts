@@ -36,6 +36,7 @@ import type {
 } from '../ir/nodes.ts';
 import { outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
+import { argsIn, deedsLike, markOf, shownDeeds } from './deeds.ts';
 import { digest } from './digest.ts';
 import { awaitsDrops } from './drops.ts';
 import { isOver, isPast } from './due.ts';
@@ -174,12 +175,19 @@ class Round {
     if (way === 'edit' && isRecord(edit) && control.how === 'ask' && edits < control.with.edits) {
       this.#judged.push([control.control, 'pass']);
       this.#write(this.#controls.args ?? [], ['it', 'edit'], edit);
-      return [this.#goOn({ at: 0, approved, edits: edits + 1 })];
+      return [this.#goOn({ at: 0, approved, edits: edits + 1, ...this.#told() })];
     }
     if (way !== 'pass') return this.#refuse(control, at, { reason: '' });
     this.#judged.push([control.control, 'pass']);
     const isDone = this.#controls.walk.every(({ volatile }) => volatile !== true);
-    return [this.#goOn(isDone ? { at: this.#controls.walk.length, approved } : { at: 0, approved, again: true })];
+    const next = isDone ? { at: this.#controls.walk.length } : ({ at: 0, again: true } as const);
+    return [this.#goOn({ ...next, approved, ...this.#told() })];
+  }
+
+  /** The person who has answered was told about these calls. */
+  #told(): Pick<Walk, 'repeats'> {
+    const { repeats } = this.#walk;
+    return repeats === undefined ? {} : { repeats };
   }
 
   /** Null if the walk goes on. */
@@ -198,15 +206,41 @@ class Round {
 
   #judgeExpr(control: ExprControl, at: number): readonly EventBody[] | null {
     let problem: string | null = null;
-    for (const { when, reason, error } of control.with.cases)
+    const repeats = control.with.repeats === true ? this.#repeats() : [];
+    const names: Slots = control.with.repeats === true ? { repeats: shownDeeds(this.#visit.state, repeats) } : {};
+    for (const { when, reason, error, asks } of control.with.cases)
       try {
-        const holds = this.#evaluate(when);
-        if (holds === true) return this.#refuse(control, at, { reason: this.#text(reason) }, { error });
+        const holds = this.#evaluate(when, names);
+        if (holds === true && asks === true) return this.#doubt(control, this.#text(reason, names), repeats);
+        if (holds === true) return this.#refuse(control, at, { reason: this.#text(reason, names) }, { error });
         if (holds !== false) problem ??= 'a condition is neither true nor false';
       } catch (cause) {
         problem ??= reasonOf(cause);
       }
     return problem === null ? this.#pass(control) : this.#refuse(control, at, { reason: problem });
+  }
+
+  /** Earlier equal calls of which nobody was told who decides about this one. */
+  #repeats(): readonly EffectKey[] {
+    const { program, state, node } = this.#visit;
+    if (node.effect.kind !== 'tool') return [];
+    const args = argsIn(evaluateInput(program, node.effect.input, this.#slots));
+    const mark = markOf(program, node.effect.tool, args);
+    const { repeats: told = [] } = this.#walk;
+    return mark === undefined ? [] : deedsLike(state, mark).filter((key) => !told.includes(key));
+  }
+
+  /** The next question of the walk is asked. */
+  #doubt(control: Control, doubt: string, repeats: readonly EffectKey[] = []): null {
+    this.#judged.push([control.control, 'ask', doubt]);
+    const { repeats: told = [], doubt: before } = this.#walk;
+    const all = [...told, ...repeats];
+    this.#walk = {
+      ...this.#walk,
+      doubt: before === undefined ? doubt : `${before}; ${doubt}`,
+      ...(all.length === 0 ? {} : { repeats: all }),
+    };
+    return null;
   }
 
   #judgeMeter(control: Control): readonly EventBody[] | null {
@@ -226,10 +260,7 @@ class Round {
     if (typeof verdict['stop'] === 'string')
       return this.#fail(control, textIn(verdict), { ...control.with.error, type: verdict['stop'] });
     if (control.with.asks !== true) return this.#refuse(control, at, verdict);
-    const doubt = textIn(verdict);
-    this.#judged.push([control.control, 'ask', doubt]);
-    this.#walk = { ...this.#walk, doubt };
-    return null;
+    return this.#doubt(control, textIn(verdict));
   }
 
   /** The checks from here on are performed at a later time, if there is enough of it. */

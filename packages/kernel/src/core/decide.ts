@@ -9,6 +9,7 @@ import { request, unfitCall } from './request.ts';
 import { expressionError } from './failure.ts';
 import { holds } from './guard.ts';
 import { fork, join } from './fork.ts';
+import { hear } from './guidance.ts';
 import type { Case, DoNode, EndNode, LetNode, Node, PickNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { awaitsDrops } from './drops.ts';
@@ -48,6 +49,8 @@ function act(program: Program, state: RunState, thread: Thread): readonly EventB
   const node = nodeAt(program, thread.at);
   const trip = tripOnVisit({ program, state, thread, node }, declaredOf(program, node));
   if (trip !== null) return awaitsDrops(state) ? NOTHING : [trip];
+  const heard = hear({ program, state, thread, node });
+  if (heard !== null) return [heard];
   const events = visit(program, state, thread, node);
   if (node.expects === undefined || events.length === 0 || thread.walk !== undefined) return events;
   const paths = node.expects.filter((path) => !hasPath(thread.slots, path));

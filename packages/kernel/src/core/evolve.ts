@@ -24,6 +24,7 @@ import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { GatherMode } from '../ir/nodes.ts';
 import type { Proof } from '../ir/people.ts';
+import { dropDeed, forgetDeed, noteDeed, settleDeed } from './deeds.ts';
 import { isCall } from './drops.ts';
 import { earliest } from './admit.ts';
 import { isForkDue, isOver } from './due.ts';
@@ -31,6 +32,7 @@ import { isBudgetError } from './meters.ts';
 import { verdictOf } from './unclear.ts';
 import { withoutCalls, RECENT_MAX, printOf, withCall } from './repeats.ts';
 import { disownEffects, editSlots, shiftTimes, shiftWalk } from './run-fork.ts';
+import { remarkData } from './guidance.ts';
 import { applyWrites, resolve } from './slots.ts';
 import { READY, charge, enqueue, failedOver, moveTo, threadOf, wakeBy, dequeue, branchName, isBelow } from './state.ts';
 import { sooner, keepPace, startClocks, stopClocks } from './timing.ts';
@@ -142,6 +144,10 @@ const FOLDS: Folds = {
     if (isOver(state)) state.late = true;
     wakeForks(state);
   },
+  'guidance.given': (state, { seq, by, text, agent }) => {
+    state.remarks = [...(state.remarks ?? []), { seq, by, text, agent }];
+  },
+  'guidance.heard': heard,
   'deadlock.suspected': (state, { meter }) => {
     delete state.recent[meter];
   },
@@ -153,6 +159,14 @@ const FOLDS: Folds = {
   'guard.coerced': () => {},
   'value.missing': () => {},
 };
+
+function heard(state: RunState, { thread: id, of, writes }: EventOf<'guidance.heard'>): void {
+  const thread = threadOf(state, id);
+  const remark = state.remarks?.find(({ seq }) => seq === of);
+  if (remark === undefined) throw new Error(`invariant: run ${state.run} has no remark of event ${of}`);
+  thread.slots = applyWrites(thread.slots, writes, remarkData(remark));
+  state.remarks = state.remarks?.map((each) => (each === remark ? { ...each, heard: true } : each)) ?? [];
+}
 
 function raised(state: RunState, { raises, deadline }: EventOf<'meter.raised' | 'budget.granted'>): void {
   for (const { meter, by } of raises) state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
@@ -278,6 +292,7 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
       ...thread.undo,
       { ...event.undo, key: event.key, node: event.node, order: event.seq, ran: 'pending', result: null },
     ];
+  noteDeed(state, event);
   watch(state, event);
   hold(state, event.holds);
   const notBefore = event.notBefore ?? event.at;
@@ -310,7 +325,7 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
 
 /** The fields that few calls have. */
 function keepMarks(pending: Pending, event: EventOf<'effect.requested'>): void {
-  const { control, timed, watched, turns, charge: visits, until, signal, ends } = event;
+  const { control, timed, watched, turns, charge: visits, until, signal, ends, verifies } = event;
   if (control !== undefined) pending.control = control;
   if (timed !== undefined) pending.timed = timed;
   if (watched !== undefined) pending.watched = watched;
@@ -319,6 +334,7 @@ function keepMarks(pending: Pending, event: EventOf<'effect.requested'>): void {
   if (until !== undefined) pending.until = until;
   if (signal !== undefined) pending.signal = signal;
   if (ends !== undefined) pending.ends = ends;
+  if (verifies !== undefined) pending.verifies = verifies;
 }
 
 /** A call that finds out about another one belongs to the undo of its thread. */
@@ -422,6 +438,7 @@ function recordResult(state: RunState, { key, result }: EventOf<'effect.settled'
   pending.holds = NO_HOLDS;
   stopClocks(state, pending.timed);
   watchResult(state, pending, result);
+  settleDeed(state, pending, result);
   const thread = threadOf(state, pending.thread);
   if (result.ok && result.unsent === true) state.stoodIn = true;
   if (result.ok) markUndo(thread, pending, 'yes', result.value);
@@ -441,6 +458,7 @@ function judged(state: RunState, event: EventOf<'effect.judged'>): void {
     thread.undo = thread.undo.slice(0, -1);
     if (thread.doing.is === 'unwinding') thread.doing = { ...thread.doing, on: null };
     if (event.verdict === 'failed') state.undoFailed = true;
+    else forgetDeed(state, pending.undoes);
     return;
   }
   switch (event.verdict) {
@@ -467,6 +485,7 @@ function judged(state: RunState, event: EventOf<'effect.judged'>): void {
     case 'failed':
       state.pending.delete(event.key);
       forgetUndo(thread, event.key);
+      dropDeed(state, event.key);
       return failedOver(thread, event.error, event.to ?? thread.at);
   }
 }
@@ -507,6 +526,7 @@ function dropped(state: RunState, { key, why }: EventOf<'effect.dropped'>): void
   }
   if (pending.observed === null) refundUnsent(state, pending);
   forgetUndo(thread, key);
+  dropDeed(state, key);
   state.pending.delete(key);
 }
 
@@ -527,6 +547,7 @@ function dropAnswered(state: RunState, { key, sent }: EventOf<'drop.answered'>):
     refundUnsent(state, pending);
     // An earlier attempt may have been sent although this one was not.
     if (pending.attempt === 1) noteUnsent(state, key);
+    dropDeed(state, key);
   } else release(state, pending.holds, NOTHING_USED, true);
   state.pending.delete(key);
   for (const thread of state.threads.values()) {
@@ -576,6 +597,7 @@ function foundOut(state: RunState, thread: Thread, pending: Pending, settles: st
   else {
     thread.undo = replaced(thread.undo, settles, null);
     noteUnsent(state, settles);
+    forgetDeed(state, settles);
   }
 }
 

@@ -5,13 +5,14 @@
 import type { Json } from '../expr/json.ts';
 import { instantOf } from '../expr/time.ts';
 import { worstCase } from '../ir/estimate.ts';
-import type { ErrorRecord, EventBody, Hold, Instant, RunState, Slots, Undo } from '../ir/events.ts';
+import type { EffectKey, ErrorRecord, EventBody, Hold, Instant, RunState, Slots, Undo } from '../ir/events.ts';
 import { hasEffects } from '../ir/effect-classes.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, Input } from '../ir/nodes.ts';
 import { outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import type { Declared } from './declared.ts';
+import { argsIn, lookedUpBy, markOf } from './deeds.ts';
 import { digest } from './digest.ts';
 import { awaitsDrops } from './drops.ts';
 import { isOver, isPast } from './due.ts';
@@ -47,7 +48,7 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   const amounts = declared.countsInput ? worstCase(program, node, prepared.input) : node.effect.reserve;
   const holds = reserve(visit, declared, amounts);
   if (holds !== undefined && 'type' in holds) return awaitsDrops(state) ? [] : [holds];
-  const granted = { declared, prints, timing, wait, holds, undo: prepared.undo };
+  const granted = { declared, prints, timing, wait, holds, undo: prepared.undo, ...deedOf(visit, prepared.input) };
   return [requested(visit, granted)];
 }
 
@@ -73,10 +74,23 @@ interface Granted {
   readonly wait: Wait;
   readonly holds: readonly Hold[] | undefined;
   readonly undo: Undo | undefined;
+  readonly mark: string | undefined;
+  readonly verifies: EffectKey | undefined;
 }
 
+/** The mark of a call that must not happen twice by mistake, and the call that a lookup is about. */
+function deedOf(
+  { program, state, thread, node: { effect } }: Visit<DoNode>,
+  input: Prepared['input'],
+): Pick<Granted, 'mark' | 'verifies'> {
+  if (effect.kind !== 'tool') return NO_DEED;
+  const verifies = input['verifies'] === undefined ? undefined : lookedUpBy(state, thread.id, input);
+  return { mark: markOf(program, effect.tool, argsIn(input)), verifies };
+}
+const NO_DEED = { mark: undefined, verifies: undefined };
+
 function requested({ program, state, thread, node }: Visit<DoNode>, granted: Granted): EventBody {
-  const { declared, prints, timing, wait, holds, undo } = granted;
+  const { declared, prints, timing, wait, holds, undo, mark, verifies } = granted;
   const { fingerprint, compared, words } = prints;
   const { visits, repeats, turns } = declared;
   const { notBefore, paced, timed } = timing;
@@ -107,6 +121,8 @@ function requested({ program, state, thread, node }: Visit<DoNode>, granted: Gra
     signal: wait.signal,
     ends,
     undo,
+    mark,
+    verifies,
   };
 }
 

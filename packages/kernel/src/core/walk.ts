@@ -39,7 +39,8 @@ export function askingOf({ walk: list }: Controls, { at, asks, refused }: Walk):
 export function slotsOf(slots: Slots, walk: Walk, names: Slots = {}): Slots {
   const { refused, doubt = null, approved } = walk;
   const { reason = null, verdict = null } = refused ?? {};
-  return { ...slots, _walk: { reason, verdict, doubt, approved: approved !== undefined, ...names } };
+  const repeated = walk.repeats !== undefined;
+  return { ...slots, _walk: { reason, verdict, doubt, approved: approved !== undefined, repeated, ...names } };
 }
 
 export function checksFrom({ walk: list }: Controls, { again }: Walk, from: number): readonly CheckControl[] {

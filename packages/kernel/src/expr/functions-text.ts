@@ -201,6 +201,25 @@ export const PHRASE_FUNCTIONS: FnTable = {
   leading: phrases('leading', true),
   /** The phrases that are a whole line. */
   alone: phrases('alone', false),
+  /** Lines that nearly say a phrase, as pairs of the phrase and the line. For corrections only: such a line takes no route. */
+  nearly: {
+    params: [['string'], ['list']],
+    forms: 'both',
+    returns: 'list',
+    run: (env, a, b = null) => {
+      if (a === null || b === null) return [];
+      if (!isList(b)) throw wrongType('nearly', 'a list of phrases', b);
+      const wanted = b.map((each) => ({ phrase: each, words: wordsOf(phraseOf('nearly', each)) }));
+      const found: Value[] = [];
+      for (const line of linesOf(env, 'nearly', a)) {
+        const said = wordsOf(line.toLowerCase());
+        charge(env, said.length * wanted.length);
+        const near = wanted.find(({ words }) => containsWords(said, words) || isMisspelt(env, said, words));
+        if (near !== undefined && found.length < NEAR_MAX) found.push([near.phrase, line.trim().slice(0, LINE_MAX)]);
+      }
+      return found;
+    },
+  },
   /** The last line that is not empty, trimmed; null if every line is empty. */
   lastLine: {
     params: [['string']],
@@ -275,4 +294,39 @@ function isFollowed(line: string, phrase: string): boolean {
   if (!line.startsWith(phrase)) return false;
   const rest = line.slice(phrase.length).replace(/^[*_]+/, '');
   return rest === '' || /^[\s\p{P}]/u.test(rest);
+}
+
+const NEAR_MAX = 3;
+const LINE_MAX = 80;
+
+/** Runs of letters and digits: the same for `## GO`, `HAND_OFF` and `[GO]`. */
+function wordsOf(line: string): readonly string[] {
+  return line.match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+function containsWords(said: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.length > 0 && ` ${said.join(' ')} `.includes(` ${wanted.join(' ')} `);
+}
+
+/** A whole line that differs from the phrase in few letters. */
+function isMisspelt(env: Env, said: readonly string[], wanted: readonly string[]): boolean {
+  const [a, b] = [said.join(''), wanted.join('')];
+  const most = Math.floor(b.length / 6);
+  if (most === 0 || Math.abs(a.length - b.length) > most) return false;
+  charge(env, a.length * b.length);
+  return distance(a, b) <= most;
+}
+
+/** Letters to insert, delete or replace. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(
+        Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)),
+      );
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

@@ -21,3 +21,4 @@ export { oneObject, parsedJson, readingsOf, reply, unfenced } from './reply.ts';
 export { patternProblem, schemaPattern } from './text-search.ts';
 export { instantOf } from './time.ts';
 export { TYPE_NAMES } from './value.ts';
+export { wordIn } from './words.ts';

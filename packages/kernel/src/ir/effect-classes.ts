@@ -2,8 +2,32 @@
 export const EFFECT_CLASSES = ['read', 'egress', 'write', 'financial', 'communication', 'infrastructure'] as const;
 export type EffectClass = (typeof EFFECT_CLASSES)[number];
 
+/** What a call of a class passes. A cell is a control, or says when a person is asked. */
+export interface ClassControls {
+  /** The sources of the arguments are traced. */
+  readonly traced: boolean;
+  /** Arguments that may carry results of a confidential tool need approval. */
+  readonly confidential: boolean;
+  /** A call that an agent chooses needs approval, where the document grants nothing else. `risky`: it can do harm outside. */
+  readonly approval: 'no' | 'yes' | 'risky';
+  /** An address that text from outside brought in needs approval, under a profile. */
+  readonly egress: boolean;
+}
+
+/** The one table of effect classes and controls. Each cell has a test (`packages/guard/test/policy/effect-table.test.ts`). */
+export const CLASS_CONTROLS: { readonly [effect in EffectClass]: ClassControls } = {
+  read: { traced: false, confidential: false, approval: 'no', egress: false },
+  egress: { traced: false, confidential: true, approval: 'no', egress: true },
+  write: { traced: true, confidential: true, approval: 'yes', egress: false },
+  financial: { traced: true, confidential: true, approval: 'risky', egress: false },
+  communication: { traced: true, confidential: true, approval: 'risky', egress: false },
+  infrastructure: { traced: true, confidential: true, approval: 'risky', egress: false },
+};
+
 /** Classes of calls that need the approval of a person. */
-export const RISKY: ReadonlySet<string> = new Set<EffectClass>(['financial', 'communication', 'infrastructure']);
+export const RISKY: ReadonlySet<string> = new Set(
+  EFFECT_CLASSES.filter((each) => CLASS_CONTROLS[each].approval === 'risky'),
+);
 
 /** True if a call of the tool changes something. A tool without a definition counts as one that does. */
 export function hasEffects(
@@ -16,4 +40,23 @@ export function hasEffects(
 /** True if a call of this class changes nothing. */
 export function onlyReads(effect: EffectClass | undefined): boolean {
   return effect === 'read' || effect === 'egress';
+}
+
+/** The resource of all tools that read or change files of the run. */
+export const WORK_DIR = 'work_dir';
+
+/** True if an agent may not repeat a call of the tool without a person. Work in the run's own folder is never asked about for this. */
+export function asksAboutRepeats({
+  effect,
+  repeatable,
+  resource,
+  category,
+}: {
+  readonly effect: EffectClass;
+  readonly repeatable?: boolean;
+  readonly resource?: string;
+  readonly category?: string;
+}): boolean {
+  if (resource === WORK_DIR || category === 'file_system' || category === 'sandbox') return false;
+  return repeatable === undefined ? RISKY.has(effect) : !repeatable;
 }

@@ -128,6 +128,10 @@ interface EventFields {
       /** The end of all its attempts. */
       ends?: Instant;
       undo?: Undo;
+      /** Of a call whose effect must not happen twice by mistake: what an equal call would have too. */
+      mark?: string;
+      /** Of a lookup: the call that it looks up. */
+      verifies?: EffectKey;
       /** This call finds out if that one happened, before it is undone. With the same key, it is that call again. */
       settles?: EffectKey;
       /** Set if the controls of the call request it: the position of the first that does. */
@@ -251,6 +255,10 @@ interface EventFields {
    * made again with their full time.
    */
   'run.resumed': { idleMs: number; calls: readonly { readonly key: EffectKey; readonly deadline: Instant | null }[] };
+  /** A person has said something to the agents of the run, or to one of them. */
+  'guidance.given': { by: string; text: string; agent: string | null };
+  /** A thread takes a remark up: the words are before the next request of this agent. `of`: the event that gave it. */
+  'guidance.heard': Place & { of: number; agent: string; writes: readonly WriteRecord[] };
   'run.repinned': { by: string; modules: { readonly [file: string]: string } };
   /** The earlier events are those of the parent. */
   'run.forked': {
@@ -332,12 +340,21 @@ export interface Walk {
   /** When the first wait began. */
   readonly since?: Instant;
   readonly doubt?: string;
+  /** Earlier equal calls that the person who is asked was told about. */
+  readonly repeats?: readonly EffectKey[];
   /** The number of times that a person changed the arguments. */
   readonly edits?: number;
   /** The question whose answer let the call pass. */
   readonly approved?: string;
   /** Only volatile controls judge: a person has just answered. */
   readonly again?: true;
+}
+
+export interface Deed {
+  readonly tool: string;
+  readonly mark: string;
+  readonly at: Instant;
+  readonly ran?: 'yes' | 'maybe';
 }
 
 export type Slots = { readonly [name: string]: Json };
@@ -438,6 +455,8 @@ export interface Pending {
   until?: Instant;
   signal?: string;
   readonly undoes: EffectKey | null;
+  /** Of a lookup: the call that it looks up. */
+  verifies?: EffectKey;
   /** The call whose outcome it finds out. */
   readonly settles?: EffectKey;
   /** The host was asked to abort it and has not answered. */
@@ -446,6 +465,14 @@ export interface Pending {
   resumed?: number;
   observed: Settled | null;
   accepted: boolean;
+}
+/** Something that a person has said to the agents of a run. `agent` is null if any of them may hear it. */
+export interface Remark {
+  readonly seq: number;
+  readonly by: string;
+  readonly text: string;
+  readonly agent: string | null;
+  readonly heard?: true;
 }
 export interface RunState {
   readonly run: RunId;
@@ -482,8 +509,12 @@ export interface RunState {
   /** A lower bound of the next expiry. */
   wake: Instant | null;
   undoFailed: boolean;
+  /** What people have said to the agents. */
+  remarks?: readonly Remark[];
   /** The limits that the run was told about. */
   met?: { readonly [limit in RunLimit]?: 'near' | 'all' };
+  /** Calls whose effect must not happen twice by mistake, and that happened, may have happened or are in flight. */
+  deeds?: { readonly [key: EffectKey]: Deed };
   /** A fixed answer took the place of a reply, so the run is a partial success at best. */
   stoodIn?: true;
   /** The threads that a budget stopped, by id: where the run goes on if more is granted. */

@@ -177,6 +177,8 @@ export type Fact = TypesOf<{
   /** Another run continues this one under another version of the flow. */
   move: { by: string; to: RunId };
   cancel: { by: string; why: string };
+  /** A remark of a person to the agents of the run, or to one of them. */
+  guide: { by: string; text: string; agent: string | null };
   /** The run has most of what a run may have, or all of it, and then it ends. */
   limit: { limit: RunLimit; used: number; max: number; ends: boolean };
   /** The state of the run broke an invariant, and the run ends. */

@@ -27,7 +27,7 @@ export {
   shownAmount,
 } from './dimensions.ts';
 export type { Amounts, BudgetKey, BudgetRow, Dimension, DimensionRow, Measure } from './dimensions.ts';
-export { EFFECT_CLASSES, RISKY, hasEffects, onlyReads } from './effect-classes.ts';
+export { CLASS_CONTROLS, EFFECT_CLASSES, RISKY, asksAboutRepeats, hasEffects, onlyReads } from './effect-classes.ts';
 export type { EffectClass } from './effect-classes.ts';
 export { DEFAULT_MODEL, costOf, highestFactor, hourPrice, limitsInput, priceIn } from './estimate.ts';
 export type { Price } from './estimate.ts';
@@ -86,6 +86,7 @@ export type {
   Consequence,
   Control,
   Controls,
+  Hears,
   DoNode,
   EffectKind,
   EndNode,

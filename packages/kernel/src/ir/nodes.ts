@@ -152,7 +152,14 @@ interface ControlOf<How extends string, With> {
 }
 
 /** The first case that holds refuses the call. A condition that cannot be evaluated refuses it too. */
-export type ExprControl = ControlOf<'expr', Refusing & { readonly cases: readonly RefusingCase[] }>;
+export type ExprControl = ControlOf<
+  'expr',
+  Refusing & {
+    readonly cases: readonly RefusingCase[];
+    /** The cases read `_walk.repeats`, the earlier equal calls that no person was told about for this one. */
+    readonly repeats?: true;
+  }
+>;
 /** Evidence from outside the core. Consecutive checks are performed together, as one call. */
 export type CheckControl = ControlOf<
   'check',
@@ -212,6 +219,8 @@ export interface Instead {
 export interface RefusingCase {
   readonly when: Expr;
   readonly reason: Expr;
+  /** It refuses nothing: it is a doubt, and the next question of the walk is asked. */
+  readonly asks?: true;
   readonly error?: RefusalError;
 }
 
@@ -230,6 +239,11 @@ export interface Asking {
   readonly error?: RefusalError;
 }
 
+export interface Hears {
+  readonly agent: string;
+  readonly writes: readonly Write[];
+}
+
 interface NodeBase {
   readonly label: Label;
   /** Slot paths that the author's text reads here. A path that leads nowhere reads as null, with an event. */
@@ -246,6 +260,8 @@ interface NodeBase {
   readonly onVelocity?: NodeId;
   /** Amounts that must be free before this node starts. */
   readonly needs?: Amounts;
+  /** Where this agent hears what people say to it: the writes see the remark as `it`, with `by` and `text`. */
+  readonly hears?: Hears;
 }
 export interface LetNode extends NodeBase {
   readonly op: 'let';
@@ -451,6 +467,8 @@ export interface ToolDef {
   readonly amount?: Expr;
   readonly recipients?: Expr;
   readonly payee?: Expr;
+  /** Whether an agent may make the same call again. Default: false for financial, communication and infrastructure. */
+  readonly repeatable?: boolean;
 }
 
 /** The consequence of a refusal: the agent gets the reason, a person is asked, or the run fails. */
@@ -468,8 +486,8 @@ export interface BoundaryDef {
     readonly approve: readonly string[];
     readonly deny: readonly string[];
   };
-  /** Classes of effects that need a person's approval, unless a tool is allowed by name. */
-  readonly approveEffects: readonly ToolDef['effect'][];
+  /** The rule that decided about each tool: a key of the document, or the effect of the tool. */
+  readonly rules: { readonly [tool: string]: string };
   /** The consequence of arguments from an untrusted source. */
   readonly untrusted: 'ask' | 'deny' | 'off';
   /** The input, or these fields of it, come from others. An argument that is found only there counts as untrusted. */
@@ -477,6 +495,8 @@ export interface BoundaryDef {
   readonly escalation: { readonly [trouble: string]: Consequence };
   readonly failClosed: readonly { readonly what: string; readonly when: Expr; readonly code: TerminalCode }[];
   readonly approvalTimeoutMs: number | null;
+  /** No person can be asked about the agent's work. */
+  readonly people?: false;
 }
 
 export interface FlowBody {

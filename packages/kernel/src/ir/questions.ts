@@ -45,6 +45,7 @@ type RefusalReason =
   | 'approval-closed'
   | AnswerRefusal
   | 'signal-not-awaited'
+  | 'bad-guidance'
   | 'bad-budget'
   | 'resume-not-stopped'
   | 'resume-undone'

@@ -30,6 +30,32 @@ describe('leading', () => {
   });
 });
 
+describe('nearly', () => {
+  const nearly = (said: string): Json => compileExpr('nearly(said, words)')({ said, words: WORDS });
+  test.each([
+    ['## APPROVED', [['APPROVED', '## APPROVED']]],
+    ['I think it is approved now', [['APPROVED', 'I think it is approved now']]],
+    ['`HAND OFF`', [['HAND_OFF', '`HAND OFF`']]],
+    ['APROVED', [['APPROVED', 'APROVED']]],
+    ['BUGS FUOND', [['BUGS', 'BUGS FUOND']]],
+    ['handoff(route_keyword: "BUGS FOUND")', [['BUGS FOUND', 'handoff(route_keyword: "BUGS FOUND")']]],
+    ['disapproved', []],
+    ['improved', []],
+    ['all is well', []],
+    ['', []],
+    [
+      '> BUGS\n> BUGS\n> BUGS\n> BUGS',
+      [
+        ['BUGS', '> BUGS'],
+        ['BUGS', '> BUGS'],
+        ['BUGS', '> BUGS'],
+      ],
+    ],
+  ])('%j', (said, expected) => {
+    expect(nearly(said)).toEqual(expected);
+  });
+});
+
 describe('alone', () => {
   test.each([
     ['APPROVED', ['APPROVED']],

@@ -1,5 +1,6 @@
 /** Tools as values: the definition and its implementation in one place. */
 import type { ApproversFields } from '@sluice-internal/compile/document';
+import { builtinTool } from '@sluice-internal/kernel/catalog';
 import { present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { EffectClass } from '@sluice-internal/kernel/ir';
@@ -147,8 +148,11 @@ export function tool<
 >(name: Name, options: CheckedTool<Input, Output, InputOf<Output>>): Tool<Name, ArgsOf<Input>, InputOf<Output>>;
 export function tool(name: string, options: AnyOptions): AnyTool {
   const { input, output, run, compensate, rateLimit, trustedFields, more, ...rest } = options;
+  // A function under the name of a built-in tool does not have its effect.
+  const replaces = run !== undefined && builtinTool(name) !== undefined;
   const definition = present({
     ...rest,
+    effect: rest.effect ?? (replaces ? 'write' : undefined),
     input: input && toJsonSchema(input, `the arguments of \`${name}\``),
     output: output && toJsonSchema(output, `the result of \`${name}\``),
     compensate: compensate?.name,

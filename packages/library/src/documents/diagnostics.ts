@@ -9,6 +9,7 @@ import type { CompiledFile } from './document.ts';
 import { readText } from './files.ts';
 import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
 import type { Colors, Screen } from './screen.ts';
+import { toolTable } from './tool-table.ts';
 import { plural, widthOf } from './text.ts';
 
 /** The JSON of `check --json`, and of `run --json` if the document does not compile. */
@@ -22,6 +23,7 @@ export function checkReport(
     hash: result.flow?.hash ?? null,
     notation: result.notation,
     diagnostics,
+    tools: result.flow === undefined ? [] : toolTable(result.flow),
     bounds: result.bounds?.flow ?? null,
     certificate:
       result.bounds === undefined

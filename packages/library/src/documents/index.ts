@@ -13,6 +13,7 @@ export {
   renderAll,
   requireFlow,
 } from './diagnostics.ts';
+export { toolTable } from './tool-table.ts';
 export {
   compileAs,
   compileFile,

@@ -34,7 +34,7 @@ import {
   secretsFor,
   shellRunner,
 } from '@sluice-internal/tools/calls';
-import { holdsSecret, pinsOf, refusedResult, workDirOf } from '@sluice-internal/platform';
+import { holdsSecret, pinsOf, refusedResult, splitReply, workDirOf } from '@sluice-internal/platform';
 import type { AttachInputOptions, ToolFunction, ToolOptions } from '@sluice-internal/tools/calls';
 import { evidencePerformer } from '@sluice-internal/guard/evidence';
 import { isMemoryCheck, isPolicyCheck, memoryPerformer, policyPerformer } from '@sluice-internal/guard/policy';
@@ -132,7 +132,7 @@ export function createWorld(options: WorldOptions, data: WorldData): World {
   const composed = compose(options, data, pipelines);
   const isVirtual = script !== undefined && script.clock !== 'real' && !usesRealModels(options);
   return {
-    performer: withPii(custom === undefined ? composed : withPolicy(custom), pipelines),
+    performer: withPii(withAnswers(custom === undefined ? composed : withPolicy(custom)), pipelines),
     clock: options.clock ?? (isVirtual ? createVirtualClock() : realClock),
     pins: async (flow, run) => {
       const { documentDir = '.', workDir } = options.toolOptions ?? {};
@@ -256,6 +256,17 @@ function namedIn(script: Script): NonNullable<Performer['isScripted']> {
 /** With a script, real models are used only if the caller configures them. */
 function usesRealModels({ script, models, model }: WorldOptions): boolean {
   return script === undefined || models !== undefined || model !== undefined;
+}
+
+/** What a model thought in its text is no part of its answer. */
+function withAnswers(performer: Performer): Performer {
+  return {
+    ...performer,
+    perform: async (call) => {
+      const settled = await performer.perform(call);
+      return call.command.kind === 'model' && settled.ok ? { ...settled, value: splitReply(settled.value) } : settled;
+    },
+  };
 }
 
 /** A custom performer replaces everything except policy checks. The journal must be able to hold its results. */

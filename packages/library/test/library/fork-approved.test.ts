@@ -16,7 +16,7 @@ describe('an approval covers one call of one run', () => {
 
   test.each([
     ['an approval node', document([gate('pay')])],
-    ['the approval of a call', document([], { approval: true })],
+    ['the approval of a call', document([], { approval: 'always' })],
     [
       'an approval before a draft',
       document([

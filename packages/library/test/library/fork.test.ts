@@ -252,7 +252,7 @@ describe('an edit cannot change what was asked before the fork', () => {
 
   test.each([
     ['an approval node', payment({}, [gate])],
-    ['the approval of a call', payment({ approval: true }, [])],
+    ['the approval of a call', payment({ approval: 'always' }, [])],
   ])('%s: a person approved another value', async (_, document) => {
     const calls: string[] = [];
     await using engine = engineOn(openMemory(), calls);

@@ -14,7 +14,7 @@ const TOP_LEVEL: { readonly [key: string]: string | undefined } = {
   schema_version: undefined,
   ui: undefined,
   dev: 'Write the agents into this document.',
-  security: 'Write `approval: true` on a tool, or `policies`.',
+  security: 'Write `approval: always` on a tool, or `policies`.',
   channels: 'Start runs with `sluice run` or `engine.start`.',
   triggers: 'Start runs with `sluice run` or `engine.start`.',
   hooks: undefined,

@@ -7,8 +7,7 @@
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Expr, Input, ToolDef } from '@sluice-internal/kernel/ir';
 import { literal, object, quote } from '@sluice-internal/compile/expressions';
-import { OBSERVATIONS, tracedBy } from '@sluice-internal/compile/lower';
-import type { Traced } from '@sluice-internal/compile/lower';
+import { OBSERVATIONS, REMARKS, tracedBy } from '@sluice-internal/compile/lower';
 import { reachableFrom } from '@sluice-internal/compile/graph';
 import type { FlowNode } from './model.ts';
 import type { Caller, Lowering, Nested } from './node-type.ts';
@@ -24,8 +23,8 @@ export function provenanceOf(
   const { definitions, toolDef } = lowering.kit.builder;
   const { untrusted = 'ask', untrusted_input: foreign } = definitions.boundary ?? {};
   const hasSecrets = Object.values(definitions.tools).some(({ confidential }) => confidential === true);
-  const check = tracedBy({ def: toolDef(tool), hasSecrets }, { untrusted, profile: null });
-  if (check === null || definitions.toolApprovals.has(tool) || !isExposed(lowering, node)) return null;
+  const traced = tracedBy({ def: toolDef(tool), hasSecrets }, { untrusted, profile: null });
+  if (traced.length === 0 || definitions.toolApprovals.has(tool) || !isExposed(lowering, node)) return null;
   const traces = Object.entries(params).map(([key, param]) => [key, traceOf(lowering, node.id, param)] as const);
   const written = traces.flatMap(([key, trace]) => (isWritten(trace) ? [key] : []));
   const approved = traces.every(([, trace]) => isApproved(lowering, node, trace));
@@ -33,8 +32,9 @@ export function provenanceOf(
   const own = Object.keys(args).filter((key) => !written.includes(key));
   return {
     user: lowering.user,
+    people: REMARKS,
     observations: OBSERVATIONS,
-    ...readBefore(check, resultsBefore(lowering, node), errorsBefore(lowering, node)),
+    ...readBefore(resultsBefore(lowering, node), errorsBefore(lowering, node)),
     args: object(written.map((key) => [key, args[key] ?? 'null'])),
     fixed: `[${[...own.map((key) => args[key] ?? 'null'), ...fixedTexts(params).map(quote)].join(', ')}]`,
     ...(foreign === undefined ? {} : { foreign: literal(foreign) }),
@@ -220,10 +220,9 @@ function givenErrors({ expressions, caller }: Lowering, self: FlowNode): readonl
 }
 
 /** The check of provenance lets a plain write have an error in fields that do not decide, so it gets errors apart. */
-function readBefore(check: Traced, results: readonly Expr[], errors: readonly Expr[]): Input {
-  const isApart = check === 'provenance' && errors.length > 0;
+function readBefore(results: readonly Expr[], errors: readonly Expr[]): Input {
   return {
-    before: `[${[...results, ...(isApart ? [] : errors)].join(', ')}]`,
-    ...(isApart ? { errors: `[${errors.join(', ')}]` } : {}),
+    before: `[${results.join(', ')}]`,
+    ...(errors.length > 0 ? { errors: `[${errors.join(', ')}]` } : {}),
   };
 }

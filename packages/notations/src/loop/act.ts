@@ -1,13 +1,17 @@
 /** Phases 7 to 9: the eligible tools, the model's choice, and the calls, which every notation makes alike. */
 import type { Case, NodeId } from '@sluice-internal/kernel/ir';
 import {
+  REMARK,
   OBSERVATIONS,
   REPLIED,
   REPLY,
   TALK,
   addCalls,
+  append,
+  hearsAs,
   set,
   untrustedEntries,
+  allEntries,
   withheldEntries,
 } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
@@ -22,6 +26,7 @@ import {
   PLAN_PROBLEM,
   PROBLEM,
   RECALLED,
+  REMARKED,
   SINCE,
   STEP,
   TRIGGER,
@@ -63,6 +68,7 @@ export function addAction(l: Lowering): void {
     origin: 'action_selection',
     agent: loop.executor,
     enters: true,
+    hears: hearsAs(loop.executor, [append(TALK, REMARK), REMARKED]),
     input: { prompt: actionPrompt(loop), messages: actionMessages(loop) },
     writes: REPLIED,
     next: look,
@@ -98,8 +104,13 @@ export function addInvocation(l: Lowering): NodeId {
       hint: 'act',
       origin: 'tool_invocation',
       authored: loop.executor,
-      people: loop.escalation.people,
-      ...(loop.memory === null ? {} : { recalled: untrustedEntries(RECALLED), withheld: withheldEntries(RECALLED) }),
+      ...(loop.memory === null
+        ? {}
+        : {
+            recalled: untrustedEntries(RECALLED),
+            withheld: withheldEntries(RECALLED),
+            remembered: allEntries(RECALLED),
+          }),
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,

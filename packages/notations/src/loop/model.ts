@@ -1,7 +1,7 @@
 /** A bounded loop with every default filled in. */
 import { present } from '@sluice-internal/kernel/expr';
 import type { Consequence, Expr } from '@sluice-internal/kernel/ir';
-import { memoryOf, replySettings, stricterConsequence } from '@sluice-internal/compile/document';
+import { hasPeople, memoryOf, replySettings, stricterConsequence } from '@sluice-internal/compile/document';
 import type { Budgets, Definitions, LoopRules, PROFILES as PROFILE_NAMES } from '@sluice-internal/compile/document';
 import { rewriteNames, withInputFields } from '@sluice-internal/compile/expressions';
 import { DEFAULT_VERIFIER, receiptsIn, verifierOf } from '@sluice-internal/compile/lower';
@@ -94,7 +94,8 @@ function limitsOf(raw: RawLoop, definitions: Definitions, executor: string) {
     plan: withDefaults({ stepsMax: 12, repairs: 2, approve: false }, { ...plan, stepsMax }),
     compression: withDefaults({ at: 0.8, window: contextTokens(definitions, executor) }, raw.compression),
     escalation: {
-      ...withDefaults({ people: true, safer: null, expansions: 0 }, escalation),
+      ...withDefaults({ safer: null, expansions: 0 }, escalation),
+      people: hasPeople(definitions, executor),
       timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
     },
   };

@@ -26,7 +26,9 @@ export interface Lowering {
 }
 
 interface ModelCall
-  extends Pick<Step, 'id' | 'hint' | 'origin' | 'onBudget'>, Pick<Call, 'schema' | 'writes' | 'next' | 'fail'> {
+  extends
+    Pick<Step, 'id' | 'hint' | 'origin' | 'onBudget' | 'hears'>,
+    Pick<Call, 'schema' | 'writes' | 'next' | 'fail'> {
   readonly agent: string;
   /** The call is a turn of the agent, for the run's path. */
   readonly enters?: boolean;
@@ -37,10 +39,10 @@ interface ModelCall
 }
 
 export function addModel({ kit, builder, loop }: Lowering, call: ModelCall): NodeId {
-  const { id, hint, origin, agent, onBudget, enters, input, reserve, unfit, ...rest } = call;
+  const { id, hint, origin, agent, onBudget, hears, enters, input, reserve, unfit, ...rest } = call;
   const effect = builder.model(agent, '""');
   return kit.call(
-    { id, hint, origin, onBudget, enters: enters === true ? agent : undefined },
+    { id, hint, origin, onBudget, hears, enters: enters === true ? agent : undefined },
     {
       ...rest,
       effect: { ...effect, input, reserve: { ...effect.reserve, ...reserve } },

@@ -4,7 +4,7 @@
  */
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Expr, NodeId } from '@sluice-internal/kernel/ir';
-import { OBSERVATIONS, set } from '@sluice-internal/compile/lower';
+import { OBSERVATIONS, heardBy, hearsAs, set } from '@sluice-internal/compile/lower';
 import { literal } from '@sluice-internal/compile/expressions';
 import { mayAsk } from '@sluice-internal/compile/document';
 import { addGroundingCheck } from './ground.ts';
@@ -18,6 +18,7 @@ import {
   DECISION,
   PLAN,
   PLAN_PROBLEM,
+  REMARKED,
   REPAIRS,
   RESULTS,
   SINCE,
@@ -75,7 +76,8 @@ export function addPlan(l: Lowering): void {
     origin: 'plan_selection',
     agent: loop.planner,
     enters: true,
-    input: { prompt: planPrompt(loop), messages: evidenceMessages() },
+    hears: hearsAs(loop.planner, [REMARKED]),
+    input: { prompt: planPrompt(loop), messages: `${evidenceMessages()} + ${heardBy(loop.planner)}` },
     writes: [{ slot: DRAFT, mode: 'object', value: 'it.text' }],
     next: ordered,
     fail: l.kit.set(part('plan_selection', 'plan.failed'), [], failedTrace(l)),

@@ -4,6 +4,7 @@ import {
   checkAgent,
   checkVerifier,
   declareIds,
+  hasPeople,
   mayDecide,
   planDenied,
   readShape,
@@ -211,13 +212,13 @@ function checkMemory({ memory, executor, definitions }: Loop, { body, document, 
 }
 
 /** Declared decisions of people need people. */
-function checkPeople({ body, report }: Section): void {
-  const { plan, planner, review, escalation } = body.value;
+function checkPeople({ body, definitions, report }: Section): void {
+  const { plan, planner, review, agent, executor } = body.value;
   if (plan?.approve === true && planner === undefined && !body.poisoned('planner'))
     report.error('bad-value', body.at('plan', 'approve'), 'the plan needs approval, but no agent makes a plan', {
       help: 'Add `planner: …`, or leave out `plan.approve`.',
     });
-  if (escalation?.people !== false) return;
+  if (hasPeople(definitions, executor ?? agent ?? '')) return;
   const decisions = [
     [plan?.approve === true && planner !== undefined, ['plan', 'approve'], 'the plan needs approval'],
     [review === true, ['review'], 'every answer needs a review'],
@@ -225,7 +226,7 @@ function checkPeople({ body, report }: Section): void {
   for (const [isDue, path, what] of decisions)
     if (isDue)
       report.error('bad-value', body.at(...path), `${what}, and no person can be asked`, {
-        help: `Leave out \`${path.join('.')}\`, or set \`escalation.people\` to true.`,
+        help: `Leave out \`${path.join('.')}\`, or set \`boundary.escalation.people\` to true.`,
       });
 }
 

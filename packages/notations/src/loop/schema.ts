@@ -51,7 +51,6 @@ const grounding = record(() => ({
 }));
 
 const escalation = record(() => ({
-  people: bool().optional().describe('False: no person is asked, and the run ends where it would ask. Default: true.'),
   timeout: number({ above: 0 }).optional().describe('Seconds until a question expires. Default: no limit.'),
   safer: agentName()
     .optional()

@@ -4,7 +4,7 @@
  * and no route reads `talk`.
  */
 import type { View, Write } from '@sluice-internal/kernel/ir';
-import { OBSERVATIONS, TALK, set } from '@sluice-internal/compile/lower';
+import { OBSERVATIONS, TALK, append, set } from '@sluice-internal/compile/lower';
 
 export const GOAL = 'goal';
 export const LACKING = 'lacking';
@@ -36,6 +36,8 @@ export const MARKS = 'marks';
 export const VIOLATIONS = 'violations';
 /** The answers of people in this run: `[{ turn, text }]`. */
 export const USER_ANSWERS = 'user_answers';
+/** A remark of a person counts as an answer of a person. */
+export const REMARKED: Write = append(USER_ANSWERS, { turn: TURN, text: 'it.text' });
 /** The problem of this round: its kind, and a sentence. */
 export const KIND = 'kind';
 export const PROBLEM = 'problem';

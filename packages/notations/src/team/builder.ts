@@ -83,8 +83,8 @@ type SelectionBy<Each, Agent> =
     : never;
 
 /** The schema of `Selection` has the keys of all strategies, so all are optional there. The chosen strategy needs its own. */
-type OwnKeys<Fields> = Needed<Omit<Fields, 'DefaultAgent' | 'Prompt'>> &
-  Pick<Fields, keyof Fields & ('DefaultAgent' | 'Prompt')>;
+type OwnKeys<Fields> = Needed<Omit<Fields, 'DefaultAgent' | 'OnNoKeyword' | 'Prompt'>> &
+  Pick<Fields, keyof Fields & ('DefaultAgent' | 'OnNoKeyword' | 'Prompt')>;
 
 export interface TeamInput<Agents extends readonly TeamAgent[], Place extends string> extends Rest {
   readonly Name?: string | undefined;

@@ -1,9 +1,9 @@
 /** Reads validators and contracts by name, and reports unknown ones. */
-import { VALIDATORS, VALIDATOR_ALIASES } from '@sluice-internal/kernel/catalog';
+import { RUN_GATE, VALIDATORS, VALIDATOR_ALIASES } from '@sluice-internal/kernel/catalog';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { nearest, quoted, suggestion } from '@sluice-internal/compile/source';
 import type { Path } from '@sluice-internal/compile/source';
-import { namesAt } from '@sluice-internal/compile/document';
+import { durationMs, namesAt } from '@sluice-internal/compile/document';
 import { regexProblem } from '@sluice-internal/compile/expressions';
 import type { Check, Reading } from './model.ts';
 import { teamKeys, validationKeys, type RawEvidence } from './schema/sections.ts';
@@ -93,13 +93,35 @@ export function readContracts(
   return named.flatMap(([label, at]): Check[] => {
     const contract = declared.find(({ Name }) => Name === label);
     if (contract !== undefined)
-      return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
+      return [
+        {
+          name: `contract:${label}`,
+          label,
+          config: configOf(reading, {
+            Requires: contract.Requires,
+            ...(contract.gate === undefined ? {} : { gate: gateConfig(contract.gate) }),
+          }),
+        },
+      ];
     const names = namesAt(reading.body.located(), 'Contracts', teamKeys(), ['Name']);
     if (names.has(label)) return [];
     const help = names.help(label, 'Declare it under `Contracts`.');
     reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, { help });
     return [];
   });
+}
+
+/** The command that the engine runs, after all other checks of the way. */
+export function readRunGate(
+  { gate }: { readonly gate?: { readonly run: string; readonly timeout?: string | undefined } | undefined },
+  reading: Reading,
+): readonly Check[] {
+  if (gate === undefined) return [];
+  return [{ name: RUN_GATE, label: gate.run, config: configOf(reading, gateConfig(gate)) }];
+}
+
+function gateConfig({ run, timeout }: { readonly run: string; readonly timeout?: string | undefined }) {
+  return { run, ...(timeout === undefined ? {} : { timeoutMs: durationMs(timeout) }) };
 }
 
 function validatorOf(label: string, at: Path, config: Json, reading: Reading): Check | null {

@@ -7,80 +7,61 @@ import { OBSERVATIONS, TALK, set } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
 import type { Correction } from './bad-turn.ts';
 import type { Member } from './model.ts';
-import { BROKEN, MATCHED, IDLE, MESSAGE, SIGNAL, TURN } from './slots.ts';
+import { hintsOf, type Way } from './open-gates.ts';
+import { BROKEN, ENTRY, MATCHED, IDLE, MESSAGE, SIGNAL, TURN } from './slots.ts';
 
 export interface Silence {
   readonly measures?: readonly Write[];
   readonly corrections: readonly Correction[];
 }
 
-/** `generic` is used if the evidence gives no better reason. `choice` lists the words that the agent may use. */
-export function silenceOf(who: Member, generic: Correction, choice: string): Silence {
-  if (!who.writes) return { corrections: [generic] };
+/** What the agent may say, and where that leads. */
+export interface Words {
+  /** The allowed words, as a sentence. */
+  readonly choice: string;
+  readonly ways: readonly Way[];
+  /** False if another agent has the next turn: then the work must be done again. Default: true. */
+  readonly stays?: boolean;
+}
+
+/** `generic` is used if the evidence gives no better reason. All end with a near miss and what the gates still need. */
+export function silenceOf(who: Member, generic: Correction, words: Words): Silence {
+  const hints = hintsOf(words.ways);
+  const hinted = (each: Correction): Correction => ({ ...each, text: `text(${each.text}, ${hints})` });
+  if (!who.writes) return { corrections: [hinted(generic)] };
   return {
     measures: [set(IDLE, `${wrote(true)} ? 0 : ${IDLE} + 1`), set(BROKEN, `${failing()} ? ${BROKEN} + 1 : 0`)],
-    corrections: [...evidenced(choice), generic],
+    corrections: [...evidenced(words), generic].map(hinted),
   };
 }
 
 /** Corrections for which the observations of the turn give a reason. The first that applies is used. */
-function evidenced(choice: string): readonly Correction[] {
-  const say = (type: string, when: Expr, ...parts: readonly Expr[]): Correction => ({
+function evidenced({ choice, stays = true }: Words): readonly Correction[] {
+  const end = quote(choice === '' ? '' : ` ${choice}`);
+  return [...STUCK, ...written(stays)].map(([type, when, ...parts]) => ({
     type,
     when,
-    text: `text(${[...parts, quote(` ${choice}`)].join(', ')})`,
-  });
+    text: `text(${[...parts, end].join(', ')})`,
+  }));
+}
+
+type Evidenced = readonly [type: string, when: Expr, ...parts: readonly Expr[]];
+
+function written(stays: boolean): readonly Evidenced[] {
   return [
-    say(
-      'build_failure',
-      `${failing()} && ${ran('\\\\bgit\\\\s+(restore|reset)\\\\b')}`,
-      quote(
-        'BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and correct that.',
-      ),
-    ),
-    say(
-      'stagnation_failed_writes',
-      `${IDLE} >= 2 && ${wrote(false)}`,
-      quote('STUCK — ALL WRITES REJECTED ('),
-      IDLE,
-      quote(' turns). None of the changes that you tried took effect: '),
-      errors(),
-    ),
-    say(
-      'stagnation',
-      `${IDLE} >= 2`,
-      quote('STAGNATION ('),
-      IDLE,
-      quote(' read-only turns). Nothing was changed. Write the file or run the command now.'),
-    ),
-    say(
-      'code_block',
-      `${MESSAGE}.contains("\`\`\`") && !${wrote(false)}`,
-      quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
-    ),
-    say(
-      'hallucination',
-      `${claims()} && !${wrote(false)}`,
-      quote(
-        'HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.',
-      ),
-    ),
-    say(
-      'persistent_build_failure',
-      `${BROKEN} >= 2`,
-      quote('PERSISTENT BUILD FAILURE ('),
-      BROKEN,
-      quote(' turns). The last failing command: '),
-      lastFailing(),
-    ),
-    say(
+    [
       'files_written_no_keyword',
-      wrote(true),
+      inTurn('o.ok && o.tool in ["write_file", "patch_file"]'),
       quote('Files written this turn (already on disk): '),
-      written(),
-      quote('. Do not write them again.'),
-    ),
-    say('failed_write_no_keyword', wrote(false), quote('The change that you tried did not take effect: '), errors()),
+      filesOfTurn(),
+      quote(stays ? '. Do not write them again.' : '.'),
+    ],
+    [
+      'failed_write_no_keyword',
+      `${wrote(false)} && !${wrote(true)}`,
+      quote('The change that you tried did not take effect: '),
+      errors(),
+    ],
   ];
 }
 
@@ -92,9 +73,15 @@ function inTurn(condition: Expr): Expr {
 
 /** Holds if a tool that changes something was called. With `ok`, the call must have succeeded. */
 function wrote(ok: boolean): Expr {
-  const changes = `(o.tool in ["write_file", "patch_file", "delete_file"] || (o.tool == "shell_run" && !re(text(o.args.command), "${READ_ONLY}")))`;
-  return inTurn(ok ? `o.ok && ${changes}` : changes);
+  return inTurn(ok ? `o.ok && ${CHANGES}` : CHANGES);
 }
+
+/** The same since the agent got the word. */
+function tried(): Expr {
+  return `${OBSERVATIONS}.exists(o, o.turn >= (${ENTRY} == null ? ${TURN} : ${ENTRY}) && ${CHANGES})`;
+}
+
+const CHANGES = `(o.tool in ["write_file", "patch_file", "delete_file"] || (o.tool == "shell_run" && !re(text(o.args.command), "${READ_ONLY}")))`;
 
 function failing(): Expr {
   return inTurn('o.tool == "shell_run" && !o.ok');
@@ -108,7 +95,7 @@ function claims(): Expr {
   return `re(${MESSAGE}, "(?i)\\\\b(implemented|added|modified|updated|created|wrote|inserted|patched|fixed)\\\\b")`;
 }
 
-function written(): Expr {
+function filesOfTurn(): Expr {
   return `join(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && o.ok && o.tool in ["write_file", "patch_file"]).map(o, text(o.args.path)), ", ")`;
 }
 
@@ -119,6 +106,52 @@ function errors(): Expr {
 function lastFailing(): Expr {
   return `join(tail(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && o.tool == "shell_run" && !o.ok), 1).map(o, text(o.args.command)), "")`;
 }
+
+/** What the work of the turn shows. */
+const STUCK: readonly Evidenced[] = [
+  [
+    'build_failure',
+    `${failing()} && ${ran('\\\\bgit\\\\s+(restore|reset)\\\\b')}`,
+    quote(
+      'BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and correct that.',
+    ),
+  ],
+  [
+    'stagnation_failed_writes',
+    `${IDLE} >= 2 && ${wrote(false)}`,
+    quote('STUCK — ALL WRITES REJECTED ('),
+    IDLE,
+    quote(' turns). None of the changes that you tried took effect: '),
+    errors(),
+  ],
+  [
+    'stagnation',
+    `${IDLE} >= 2`,
+    quote('STAGNATION ('),
+    IDLE,
+    quote(' read-only turns). Nothing was changed. Write the file or run the command now.'),
+  ],
+  [
+    'code_block',
+    `${MESSAGE}.contains("\`\`\`") && !${tried()}`,
+    quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
+  ],
+  [
+    'hallucination',
+    `${claims()} && !${tried()}`,
+    quote(
+      'HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.',
+    ),
+  ],
+  [
+    'persistent_build_failure',
+    `${BROKEN} >= 2`,
+    quote('PERSISTENT BUILD FAILURE ('),
+    BROKEN,
+    quote(' turns). The last failing command: '),
+    lastFailing(),
+  ],
+];
 
 /** The allowed keywords, as a sentence. */
 export function choiceOf(what: string, words: readonly string[]): string {

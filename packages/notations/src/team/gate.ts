@@ -10,12 +10,12 @@ import { literal, quote } from '@sluice-internal/compile/expressions';
 import { HANDOFF } from './agents.ts';
 import { addBadTurn, addStuck, type Correction, type Site } from './bad-turn.ts';
 import { part, type Lowering } from './lowering.ts';
+import { addOpenGates, alsoOpen, evidenceOf } from './open-gates.ts';
 import type { Check } from './model.ts';
 import {
   ANSWER,
   BAD,
   CONTRACTS,
-  ENTRY,
   FAILS,
   FAULT,
   ONE_MORE_BAD,
@@ -53,16 +53,7 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
   if (checks.length === 0) return next;
   const refused = addRefusal(l, gate);
   for (const { name, label, config } of checks.toReversed()) {
-    const input = {
-      observations: OBSERVATIONS,
-      turn: TURN,
-      since: ENTRY,
-      voided: VOIDED,
-      agent: quote(site.witness ?? site.agent),
-      message: MESSAGE,
-      failures: count(FAILS, key),
-      config: literal(config),
-    };
+    const input = { ...evidenceOf(site), failures: count(FAILS, key), config: literal(config) };
     const judged = l.kit.when(part(site, 'judged'), `${VERDICT}.ok == true`, next, refused);
     const isNoted = name.startsWith('contract:') && l.team.raw.Compaction?.Mode === 'lossless';
     next = l.kit.check(part(site, `${key}.${name}`), {
@@ -103,7 +94,7 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
     nextOf: (type) => (type === 'conflicting_evidence' || type === 'no_progress' ? gate.audit : undefined),
   });
   const decide = l.kit.pick(part(site, `${key}.policy`), cases, bad);
-  return l.kit.set(
+  const refused = l.kit.set(
     part(site, `${key}.refused`),
     [
       set(FAULT, classOf(key)),
@@ -113,6 +104,8 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
     ],
     decide,
   );
+  // One correction names everything that is missing.
+  return gate.checks.length < 2 ? refused : addOpenGates(l, site, [gate], refused);
 }
 
 /** The check that refused, and its reason. */
@@ -136,9 +129,10 @@ function classOf(key: string): Expr {
 }
 
 /** The first correction gives only the reason; the later ones say how many are left. */
-function corrections({ what }: Gate, limit: Expr): readonly Correction[] {
+function corrections({ what, checks }: Gate, limit: Expr): readonly Correction[] {
   const head = `${BAD} == 0 ? "" : text("RETRY ", ${BAD} + 1, "/", ${limit}, " — ")`;
-  const tail = `${quote(`: ${what} was refused. `)}, ${VERDICT}.reason, ${quote(' Produce the evidence in this turn, then say it again.')}`;
+  const others = checks.length < 2 ? '""' : alsoOpen(`${VERDICT}.reason`);
+  const tail = `${quote(`: ${what} was refused. `)}, ${VERDICT}.reason, ${others}, ${quote(' Do what is missing, then say it again.')}`;
   const correction = (type: string, failure: EvidenceFailure | null, prefix: string): Correction => ({
     type,
     ...(failure === null ? {} : { when: `${FAULT} == ${quote(failure)}` }),

@@ -28,6 +28,10 @@ export const FAULT = 'fault';
 export const ENTRY = 'entry';
 /** Ids of observations since the entry that a refusal named. They count no more. */
 export const VOIDED = 'voided';
+/** The gates of the agent's keywords, with what each still needs. */
+export const OPEN = 'open';
+/** The entry in which the author of a silent message already had a second turn. */
+export const ASKED = 'asked';
 export const IDLE = 'idle';
 export const BROKEN = 'broken';
 export const STATE = 'state';

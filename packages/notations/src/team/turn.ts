@@ -4,7 +4,17 @@
  */
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Expr, Input, NodeId, Write } from '@sluice-internal/kernel/ir';
-import { OBSERVATIONS, REPAIR_THEN_PASS, REPLY, TALK, addTurn, append, set } from '@sluice-internal/compile/lower';
+import {
+  OBSERVATIONS,
+  REMARK,
+  REPAIR_THEN_PASS,
+  REPLY,
+  TALK,
+  addTurn,
+  append,
+  hearsAs,
+  set,
+} from '@sluice-internal/compile/lower';
 import type { AgentTurn } from '@sluice-internal/compile/lower';
 import { literal, object, quote } from '@sluice-internal/compile/expressions';
 import { HANDOFF } from './agents.ts';
@@ -85,6 +95,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     enters: enters === undefined ? undefined : `${l.prefix}${enters}`,
     begin,
     at,
+    ...hearsOf(turn, who),
     charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
     opening: [...numbered(who.name, counts, entry), ...opening],
     input: turn.input ?? sharedInput(l, who),
@@ -102,6 +113,15 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     fail: turn.fail ?? over,
     refused: over,
   });
+}
+
+function hearsOf({ input }: TeamTurn, { name, isFresh }: Member): Pick<AgentTurn, 'hears'> {
+  return input === undefined && !isFresh ? { hears: hearsAs(name, [remarkTo(name)]) } : {};
+}
+
+/** A remark of a person, as a message before the turn. */
+function remarkTo(agent: string): Write {
+  return append(HISTORY, { ...REMARK, author: 'it.by', to: quote(agent), turn: TURN });
 }
 
 function closingOf(

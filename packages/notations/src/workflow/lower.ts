@@ -11,6 +11,8 @@ import {
   append,
   createBuilder,
   createKit,
+  GUIDANCE,
+  hearsAs,
   isObjectSchema,
   isRisky,
   set,
@@ -134,9 +136,9 @@ function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: Way): N
     return addStepTurn(lowering, step, agent, input, way, failure);
   const effect = kit.builder.model(step.agent, call.prompt);
   return kit.call(
-    { ...place(step), id: idOf(step), enters: step.name },
+    { ...place(step), id: idOf(step), enters: step.name, hears: hearsAs(step.agent) },
     {
-      effect: { ...effect, input },
+      effect: { ...effect, input: { ...input, messages: GUIDANCE } },
       ...(schema === null ? {} : { schema }),
       writes: way.writes,
       timeoutMs: step.timeoutMs,

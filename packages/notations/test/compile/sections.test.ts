@@ -36,7 +36,7 @@ agents:
   - { name: writer, model: openai/gpt-6 }
 tools:
   http.get: { effect: read, http: { method: GET, url: "https://example.org/{{path}}" }, timeout: 30, idempotent: true }
-  db.wipe: { shell: "rm -r data", compensate: db.restore, approval: true, permission: admin, rate_limit: { calls: 2, per_seconds: 60 } }
+  db.wipe: { shell: "rm -r data", compensate: db.restore, approval: always, permission: admin, rate_limit: { calls: 2, per_seconds: 60 } }
   db.restore: { module: ./tools.ts#restore, verify: result.ok }
   notes.read: { mcp: files/read, cost: 0.01 }
 mcp:

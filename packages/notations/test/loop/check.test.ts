@@ -9,7 +9,9 @@ function found(document: object) {
     .map(({ code, message, severity, help }) => ({ code, path: message.split(': ')[0], severity, help }));
 }
 const TOOLS = { find: { effect: 'read' } };
-const loop = (fields: object) => found({ tools: TOOLS, loop: { agent: 'bot', ...fields } });
+const loop = (fields: object, boundary?: object) =>
+  found({ tools: TOOLS, ...(boundary && { boundary }), loop: { agent: 'bot', ...fields } });
+const ALONE = { escalation: { people: false } };
 
 describe('a breaker', () => {
   test.each([
@@ -78,20 +80,20 @@ test('a breaker is judged with the window of the loop detector', () => {
 });
 
 test.each([
-  [{ plan: { approve: true } }, 'loop.plan.approve'],
-  [{ review: true, escalation: { people: false } }, 'loop.review'],
-])('%j needs a person who cannot be asked, or a plan that is not made', (fields, path) => {
-  expect(loop(fields)).toMatchObject([{ code: 'bad-value', severity: 'error', path }]);
+  [{ plan: { approve: true } }, 'loop.plan.approve', {}],
+  [{ review: true }, 'loop.review', ALONE],
+])('%j needs a person who cannot be asked, or a plan that is not made', (fields, path, boundary) => {
+  expect(loop(fields, boundary)).toMatchObject([{ code: 'bad-value', severity: 'error', path }]);
 });
 
 test.each([
-  [{ plan: { max_steps: 3 } }, 'loop.plan'],
-  [{ escalation: { safer: 'boss' } }, 'loop.escalation.safer'],
-  [{ escalation: { people: false, expansions: 1 } }, 'loop.escalation.expansions'],
-  [{ escalation: { people: false, timeout: 5 } }, 'loop.escalation.timeout'],
-  [{ compression: { at: 0.5 } }, 'loop.compression'],
-])('%j has no effect, and that is a warning', (fields, path) => {
-  const idle = loop(fields).filter(({ code }) => code === 'no-effect');
+  [{ plan: { max_steps: 3 } }, 'loop.plan', {}],
+  [{ escalation: { safer: 'boss' } }, 'loop.escalation.safer', {}],
+  [{ escalation: { expansions: 1 } }, 'loop.escalation.expansions', ALONE],
+  [{ escalation: { timeout: 5 } }, 'loop.escalation.timeout', ALONE],
+  [{ compression: { at: 0.5 } }, 'loop.compression', {}],
+])('%j has no effect, and that is a warning', (fields, path, boundary) => {
+  const idle = loop(fields, boundary).filter(({ code }) => code === 'no-effect');
   expect(idle).toMatchObject([{ severity: 'warning', path }]);
 });
 

@@ -9,7 +9,8 @@ async function answered(loop: object, agents: { readonly [agent: string]: readon
   const flow = compileLoop({
     agents: ['bot', 'judge', 'safe'].map((id) => ({ id })),
     budgets: { reflections: 0 },
-    loop: { agent: 'bot', verifier: { agent: 'judge', confidence: 0.8 }, escalation: { people: false }, ...loop },
+    boundary: { escalation: { people: false } },
+    loop: { agent: 'bot', verifier: { agent: 'judge', confidence: 0.8 }, ...loop },
   });
   const { report } = await drive(flow, { agents: { bot: ['old'], ...agents } });
   return [report.code, report.error?.message ?? null];
@@ -27,7 +28,7 @@ describe('the confidence of the verifier', () => {
   });
 
   test.each(WRONG)('%j of the safer agent decides nothing', async (wrong) => {
-    const escalation = { people: false, safer: 'safe' };
+    const escalation = { safer: 'safe' };
     const [code] = await answered({ escalation }, { judge: [verdict(0.1)], safe: [verdict(wrong)] });
     expect(code).toBe('LOW_CONFIDENCE');
   });

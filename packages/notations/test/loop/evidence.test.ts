@@ -102,7 +102,10 @@ describe('other judges see the values', () => {
   test('the safer agent', async () => {
     const verifier = { confidence: 0.9 };
     const flow = compileLoop(
-      documentOf({ verifier, escalation: { people: false, safer: 'judge' } }, { budgets: { reflections: 0 } }),
+      documentOf(
+        { verifier, escalation: { safer: 'judge' } },
+        { budgets: { reflections: 0 }, boundary: { escalation: { people: false } } },
+      ),
     );
     const { prompts } = await drive(flow, {
       agents: {

@@ -16,13 +16,13 @@ const putting = (loop: object, more: object = {}) =>
 const SCRIPT = { agents: { bot: [put(1), 'fine'] }, tools: { put: [{ result: 1 }] } };
 
 describe('where no person can be asked', () => {
-  const alone = { escalation: { people: false } };
+  const alone = { boundary: { escalation: { people: false } } };
 
   test('a call that needs approval ends the run', async () => {
-    const { report } = await drive(putting(alone), SCRIPT);
+    const { report } = await drive(putting({}, alone), SCRIPT);
     expect(report).toMatchObject({
       state: 'failed',
-      code: 'CONFIRM_REQUIRED',
+      code: 'PERMISSION_DENIED',
       usage: { toolCalls: 0 },
       error: { node: 'bot', type: 'ApprovalRequiredError' },
     });
@@ -31,14 +31,14 @@ describe('where no person can be asked', () => {
 
   test('a call that needs no approval is made', async () => {
     const { report } = await drive(
-      putting(alone, { boundary: { tools: { allow: ['put'] }, untrusted: 'off' } }),
+      putting({}, { boundary: { ...alone.boundary, tools: { allow: ['put'] }, untrusted: 'off' } }),
       SCRIPT,
     );
     expect([report.code, report.usage.toolCalls]).toEqual(['SUCCESS', 1]);
   });
 
   test('a refusal that needs a person ends the run', async () => {
-    const flow = putting(alone, { boundary: { escalation: { unregistered: 'ask' } } });
+    const flow = putting({}, { boundary: { escalation: { people: false, unregistered: 'ask' } } });
     const script = { agents: { bot: [{ tools: [{ name: 'nothing', args: {} }], text: '' }] } };
     const { report } = await drive(flow, script);
     expect([report.state, report.code, report.error?.node]).toEqual(['failed', 'PERMISSION_DENIED', 'bot']);
@@ -48,7 +48,8 @@ describe('where no person can be asked', () => {
     const { diagnostics } = compile(
       {
         agents: [{ id: 'boss' }, { id: 'bot' }],
-        loop: { planner: 'boss', executor: 'bot', plan: { approve: true }, ...alone },
+        ...alone,
+        loop: { planner: 'boss', executor: 'bot', plan: { approve: true } },
       },
       { hash: (text) => text },
     );

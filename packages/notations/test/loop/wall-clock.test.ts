@@ -5,11 +5,15 @@ import type { Script } from '../../../library/src/host/scripted/script.ts';
 import { freezeState, thawState } from '@sluice-internal/engine/journal';
 import { compileLoop, drive } from './drive.ts';
 
-function doc(escalation: object = { expansions: 2 }, tools: object = { find: { effect: 'read' } }) {
+function doc(
+  { people, ...escalation }: { readonly [key: string]: unknown } = { expansions: 2 },
+  tools: object = { find: { effect: 'read' } },
+) {
   return compileLoop({
     agents: [{ id: 'bot', tools: Object.keys(tools) }],
     tools,
     budgets: { wall_clock_seconds: 60 },
+    ...(people === undefined ? {} : { boundary: { escalation: { people } } }),
     loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }], escalation },
   });
 }

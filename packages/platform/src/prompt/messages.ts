@@ -29,19 +29,22 @@ export interface Message {
   readonly name?: string;
 }
 
-/** Reads the messages of one turn from a slot: replies and the results of their tool calls. */
-export function turnOf(value: Json | undefined): Message[] {
+/**
+ * Reads the messages of one turn from a slot: replies, the results of their tool calls, and remarks of people. A remark that another
+ * agent has heard is left out.
+ */
+export function turnOf(value: Json | undefined, reader?: string): Message[] {
   if (!Array.isArray(value)) return [];
-  return (value as unknown as readonly Recorded[]).map(
-    ({ role, content, toolCalls, parts, toolCallId, name, source, observation }) => ({
-      role,
-      content: typeof source === 'string' ? asData(textOf(content), source, observation) : textOf(content),
-      ...(Array.isArray(toolCalls) && toolCalls.length > 0 ? { toolCalls } : {}),
-      ...(Array.isArray(parts) ? { parts } : {}),
-      ...(typeof toolCallId === 'string' ? { toolCallId } : {}),
-      ...(typeof name === 'string' ? { name } : {}),
-    }),
-  );
+  const messages = value as unknown as readonly Recorded[];
+  const own = messages.filter(({ to = null }) => to === null || to === reader);
+  return own.map(({ role, content, toolCalls, parts, toolCallId, name, source, observation }) => ({
+    role,
+    content: typeof source === 'string' ? asData(textOf(content), source, observation) : textOf(content),
+    ...(Array.isArray(toolCalls) && toolCalls.length > 0 ? { toolCalls } : {}),
+    ...(Array.isArray(parts) ? { parts } : {}),
+    ...(typeof toolCallId === 'string' ? { toolCallId } : {}),
+    ...(typeof name === 'string' ? { name } : {}),
+  }));
 }
 
 export function textOf(value: Json): string {
@@ -62,6 +65,8 @@ interface Recorded {
   readonly parts?: readonly ReplyPart[] | null;
   readonly toolCallId?: string | null;
   readonly name?: string | null;
+  /** Of a remark: the agent that heard it. */
+  readonly to?: string | null;
   /** The tool that the content came from, if the content is to be marked as data. */
   readonly source?: string | null;
   /** The id of the observation that the content became. */

@@ -18,7 +18,7 @@ export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'in
   // Providers refuse a prompt that ends with a message of the model, or take that message as the start of its reply.
   if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: YOUR_TURN });
   messages.push(
-    ...viewTurn(turnOf(turn), (view ?? {}) as View),
+    ...viewTurn(turnOf(turn, reader.id), (view ?? {}) as View),
     ...repairMessages(command.input['repair']),
     ...partialMessages(command.input['partial']),
   );

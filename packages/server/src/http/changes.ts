@@ -116,7 +116,7 @@ async function* merged(
 
 /** The last state of each run that changed. The id is the place of the change. */
 async function* listChanges(
-  { store, view, topics, signal }: ChangeRequest,
+  { store, view, who, topics, signal }: ChangeRequest,
   after: string,
 ): AsyncGenerator<SentEvent, void> {
   const feed = view.feed({ after, signal })[Symbol.asyncIterator]();
@@ -134,14 +134,19 @@ async function* listChanges(
       changed.set(more.run, more);
       next = feed.next();
     }
-    for (const change of changed.values()) yield* toldOf(await rowFor(store, change), change, { topics, open });
+    for (const change of changed.values())
+      yield* toldOf(await rowFor(store, change), change, { topics, open, content: who.content });
   }
 }
 
 function* toldOf(
   run: ListedRun | null,
   { cursor }: RunChange,
-  { topics, open }: { readonly topics: readonly string[]; readonly open: Map<string, number> },
+  {
+    topics,
+    open,
+    content,
+  }: { readonly topics: readonly string[]; readonly open: Map<string, number>; readonly content: boolean },
 ): Generator<SentEvent, void> {
   // The run was removed since.
   if (run === null) return;
@@ -151,7 +156,7 @@ function* toldOf(
     yield { event: 'questions', data: { topic: 'questions', run: run.run, open: questions } };
   if (questions > 0) open.set(run.run, questions);
   else open.delete(run.run);
-  if (topics.includes('runs')) yield { id: cursor, event: 'runs', data: { topic: 'runs', ...rowOf(run) } };
+  if (topics.includes('runs')) yield { id: cursor, event: 'runs', data: { topic: 'runs', ...rowOf(run, content) } };
   else yield { id: cursor };
 }
 

@@ -1,7 +1,12 @@
 /** The health of a server: whether it takes requests, and sums for its page and for Prometheus. */
 import { present } from '@sluice-internal/kernel/expr';
 import type { EngineView } from '@sluice-internal/library';
-import type { ListedRun } from '@sluice-internal/engine/ports';
+import { RETRY_BUDGET_KEY } from '@sluice-internal/engine/limits';
+import type { BudgetState } from '@sluice-internal/engine/limits';
+import { DEFAULT_RETRY_BUDGET } from '@sluice-internal/kernel/ir';
+import { valueAt } from '@sluice-internal/engine/ports';
+import type { ListedRun, Store } from '@sluice-internal/engine/ports';
+import { breakersIn } from './breakers.ts';
 import type { Services } from './services.ts';
 
 /** After a full disk the server is not ready for this time. */
@@ -24,11 +29,13 @@ export async function healthOf({
 }
 
 const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** At most about 27 years: a longer time is no time of this server. */
+export const SINCE = /^([1-9]\d{0,3})([mhd])$/;
 const BUCKETS = 24;
 
 /** Sums of the runs that started since a time, in all and in 24 bars. */
-export async function summaryOf(view: EngineView, since: string): Promise<object> {
-  const [, count = '24', unit = 'h'] = /^(\d+)([mhd])$/.exec(since) ?? [];
+export async function summaryOf({ store }: Services, view: EngineView, since: string): Promise<object> {
+  const [, count = '24', unit = 'h'] = SINCE.exec(since) ?? [];
   const span = Number(count) * (UNITS[unit] ?? 0);
   const from = Date.now() - span;
   const bars = Array.from({ length: BUCKETS }, (_, index) => ({
@@ -60,7 +67,17 @@ export async function summaryOf(view: EngineView, since: string): Promise<object
       more: open.next !== null,
       oldestMs: asked.length === 0 ? null : Date.now() - Math.min(...asked),
     },
+    breakers: await breakersIn(store),
+    retryBudget: await retryBudgetOf(store),
   };
+}
+
+/** What the retries of all runs share. Nothing was used while there is no value. */
+async function retryBudgetOf({ shared }: Store): Promise<object> {
+  const stored = (await valueAt(shared, RETRY_BUDGET_KEY)) as unknown as BudgetState | null;
+  const { burst, share } = stored ?? DEFAULT_RETRY_BUDGET;
+  const { tokens = burst, calls = 0, retries = 0, denied = 0 } = stored ?? {};
+  return { tokens, burst, share, calls, retries, denied };
 }
 
 interface Sum {

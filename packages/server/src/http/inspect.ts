@@ -1,10 +1,11 @@
 /** What the journal of a run tells: a call with its prompt, the differences to another run, its audit, its replay, its export. */
 import { evolve, inputOf } from '@sluice-internal/kernel/core';
 import { present } from '@sluice-internal/kernel/expr';
-import type { RunState } from '@sluice-internal/kernel/ir';
+import type { Pending, RunState } from '@sluice-internal/kernel/ir';
 import { audit, exportRun, replay } from '@sluice-internal/engine/audit';
 import type { OpenedRun } from '@sluice-internal/engine/ports';
-import { callsIn } from '@sluice-internal/engine/report';
+import { callsIn, tracedArgs } from '@sluice-internal/engine/report';
+import type { RunCall } from '@sluice-internal/engine/report';
 import type { EngineView } from '@sluice-internal/library';
 import { differencesOf, promptOf, storedFiles } from '@sluice-internal/library/host';
 import { Refusal } from './problem.ts';
@@ -17,31 +18,59 @@ export async function callAt(
   key: string,
   content: boolean,
 ): Promise<object> {
-  const call = callsIn(program.flow, events).find((each) => each.key === key);
+  const calls = callsIn(program.flow, events);
+  const call = calls.find((each) => each.key === key);
   if (call === undefined)
     throw new Refusal('call-not-found', `the run has no call \`${key}\``, { help: 'Events name their call.' });
-  const { kind, name, node, thread: branch, seq, at, attempts, verdict } = call;
-  const about = { key, kind, name, node, branch, seq, at };
-  const tried = attempts.map(({ seq: of, at: when, number, ok, used, error, value }) => ({
-    ...{ seq: of, at: when, attempt: number, ok, used },
+  const { kind, name, node, thread: branch, seq, at, verdict } = call;
+  const shown = {
+    ...{ key, kind, name, node, branch, seq, at, accepted: verdict?.accepted ?? null },
+    attempts: attemptsOf(call, content),
+    controls: controlsOf(call, events, content),
+    tools: kind === 'model' ? (program.flow.agents[name]?.tools ?? null) : null,
+    ...{ prompt: null, args: null, sources: null, evidence: null },
+  };
+  const asked = content ? askedAt(call, events) : null;
+  if (asked === null) return shown;
+  const { state, pending } = asked;
+  if (kind === 'model') {
+    const stored = await storedFiles(attachments, state.run);
+    return { ...shown, prompt: promptOf(program, state, pending, { stored, erased: false }) };
+  }
+  const { args = null } = inputOf(program, state, pending);
+  return { ...shown, args, ...(kind === 'tool' ? tracedArgs(program, state, call, calls, args) : {}) };
+}
+
+function attemptsOf({ attempts }: RunCall, content: boolean): readonly object[] {
+  return attempts.map(({ seq, at, number, ok, used, error, value }) => ({
+    ...{ seq, at, attempt: number, ok, used },
     error: error === null ? null : { class: error.class, type: error.type, message: content ? error.message : null },
     result: content ? value : null,
   }));
-  const shown = { ...about, attempts: tried, accepted: verdict?.accepted ?? null };
-  if (!content) return { ...shown, prompt: null, args: null };
+}
+
+/** The run right after the call was requested. */
+function askedAt({ key, seq }: RunCall, events: OpenedRun['events']): { state: RunState; pending: Pending } | null {
   let state: RunState | null = null;
   for (const event of events) {
     state = evolve(state, event);
     if (event.seq === seq) break;
   }
   const pending = state?.pending.get(key);
-  if (state === null || pending === undefined) return { ...shown, prompt: null, args: null };
-  if (kind === 'model') {
-    const stored = await storedFiles(attachments, state.run);
-    return { ...shown, prompt: promptOf(program, state, pending, { stored, erased: false }), args: null };
-  }
-  const { args = null } = inputOf(program, state, pending);
-  return { ...shown, prompt: null, args };
+  return state === null || pending === undefined ? null : { state, pending };
+}
+
+/** The verdicts about the call: the last ones at its node and in its branch before it was requested. */
+function controlsOf({ id, thread, seq }: RunCall, events: OpenedRun['events'], content: boolean): readonly object[] {
+  const judged = events.findLast(
+    (event) => event.seq <= seq && event.type === 'call.judged' && event.node === id && event.thread === thread,
+  );
+  if (judged?.type !== 'call.judged') return [];
+  return judged.controls.map(([control, verdict, reason]) => ({
+    control,
+    ok: verdict === 'pass' ? true : verdict === 'refuse' || verdict === 'stop' ? false : null,
+    ...(reason === undefined || !content ? {} : { reason }),
+  }));
 }
 
 export function differences(a: OpenedRun, b: OpenedRun, content: boolean): object {

@@ -6,7 +6,7 @@ import { z } from '@hono/zod-openapi';
 import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { demandAccess, demandJson, demandRate, readJson } from './door.ts';
-import { STATUS } from './problem.ts';
+import { statusOf } from './problem.ts';
 import type { Access, Who } from '../auth/who.ts';
 import type { Services } from './services.ts';
 
@@ -16,8 +16,16 @@ export interface Variables {
 }
 export type App = OpenAPIHono<{ Variables: Variables }>;
 
-/** Any JSON. One component, so that the document stays small. */
-export const Json = z.any().openapi('Json', { description: 'Any JSON value.' });
+/** Any JSON. One component, so that the document stays small. Without the check, the document would say that it can be left out. */
+export const Json = z
+  .any()
+  .refine((value) => value !== undefined, 'is missing')
+  .openapi('Json', { description: 'Any JSON value.' });
+
+/** A named schema or null. `nullable()` of a named schema is described as one that null does not fit. */
+export function orNull<S extends z.ZodType>(schema: S) {
+  return z.union([schema, z.null()]);
+}
 
 const Problem = z
   .object({
@@ -44,8 +52,12 @@ export interface Spec<P extends Shape | undefined, Q extends Shape | undefined, 
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
-  /** What it answers, by status. Null: something else than JSON. */
-  readonly answers: { readonly [status: number]: Schema | null };
+  /** What it answers, by status: JSON by its schema, text by its media type, or null for nothing. */
+  readonly answers: { readonly [status: number]: Schema | string | null };
+  /** More than the summary and the access, such as another form of the answer. */
+  readonly about?: string;
+  /** Headers that mean something here. The handler reads them. */
+  readonly headers?: Shape;
   /** The errors of its own, beside those that every route has. */
   readonly errors?: readonly string[];
 }
@@ -121,16 +133,19 @@ const EVERYWHERE = ['bad-request', 'unauthenticated', 'access-denied', 'wrong-ho
 const OPEN = ['bad-request', 'wrong-host'];
 
 function described(spec: Spec<Shape | undefined, Shape | undefined, Schema | undefined>): RouteConfig {
-  const { method, path, summary, access, params, query, body, answers, errors = [] } = spec;
+  const { method, path, summary, about, access, params, query, headers, body, answers, errors = [] } = spec;
   const codes = [...(access === 'open' ? OPEN : EVERYWHERE), ...(body === undefined ? [] : WITH_BODY), ...errors];
-  const problems = Map.groupBy([...new Set(codes)], (code) => STATUS[code] ?? 500);
+  const problems = Map.groupBy([...new Set(codes)], statusOf);
   return {
     ...{ method, path, summary, tags: [path.split('/')[2] ?? 'server'] },
     security: access === 'open' ? [] : [{ bearer: [] }, { session: [] }],
-    description: access === 'open' ? 'Needs no token.' : `Needs the access \`${access}\`.`,
+    description: [access === 'open' ? 'Needs no token.' : `Needs the access \`${access}\`.`, about ?? []]
+      .flat()
+      .join(' '),
     request: {
       ...(params === undefined ? {} : { params }),
       ...(query === undefined ? {} : { query }),
+      ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body: { required: true, content: { 'application/json': { schema: body } } } }),
     },
     responses: {
@@ -138,9 +153,8 @@ function described(spec: Spec<Shape | undefined, Shape | undefined, Schema | und
         Object.entries(answers).map(([status, schema]) => [
           status,
           {
-            description:
-              status === '201' ? 'Made.' : status === '202' ? 'Taken.' : status === '204' ? 'Done.' : 'The answer.',
-            ...(schema === null ? {} : { content: { 'application/json': { schema } } }),
+            description: MEANING[status] ?? 'The answer.',
+            ...(schema === null ? {} : { content: contentOf(schema) }),
           },
         ]),
       ),
@@ -155,6 +169,12 @@ function described(spec: Spec<Shape | undefined, Shape | undefined, Schema | und
       ),
     },
   };
+}
+
+const MEANING: { readonly [status: string]: string } = { 201: 'Made.', 202: 'Taken.', 204: 'Done.' };
+
+function contentOf(answer: Schema | string): { readonly [media: string]: { readonly schema: Schema } } {
+  return typeof answer === 'string' ? { [answer]: { schema: z.string() } } : { 'application/json': { schema: answer } };
 }
 
 const WITH_BODY = ['body-too-large', 'unsupported-media-type'];

@@ -8,20 +8,10 @@ import { join } from 'node:path';
 import type { Served } from '../http/folder.ts';
 import { Refusal } from '../http/problem.ts';
 import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
+import { Checked, FlowDetails, FlowRow, Picture, Report } from '../http/schemas.ts';
 import type { Services } from '../http/services.ts';
 import { startRun } from '../http/start.ts';
 
-const Flow = z
-  .object({
-    id: z.string(),
-    file: z.string(),
-    hash: z.string().nullable(),
-    notation: z.string().nullable(),
-    ok: z.boolean(),
-    versions: z.array(z.string()),
-  })
-  .openapi('Flow');
-const FlowDetails = Flow.extend({ input: Json, certificate: Json, diagnostics: Json }).openapi('FlowDetails');
 const FlowId = z.object({ flow: z.string() });
 const Hash = z.object({ hash: z.string().optional() });
 
@@ -51,7 +41,7 @@ function documentRoutes(app: App, services: Services): void {
     {
       ...{ method: 'get', path: '/v1/flows', summary: 'The flows of the served folders.', access: 'viewer' },
       query: z.object({ limit: Page.limit, cursor: Page.cursor }),
-      answers: { 200: pageOf(Flow, 'FlowPage') },
+      answers: { 200: pageOf(FlowRow, 'FlowPage') },
       errors: ['bad-cursor'],
     },
     ({ query: { limit, cursor = '' } }) => {
@@ -77,7 +67,7 @@ function pictureRoutes(app: App, services: Services): void {
     services,
     {
       ...{ method: 'get', path: '/v1/flows/{flow}/source', summary: 'The text of a flow.', access: 'viewer' },
-      ...{ params: FlowId, query: Hash, answers: { 200: null }, errors: ['flow-not-found'] },
+      ...{ params: FlowId, query: Hash, answers: { 200: 'text/plain' }, errors: ['flow-not-found'] },
     },
     ({ params, query }) => {
       const { compiled } = demandFlow(services, params.flow, query.hash);
@@ -96,7 +86,7 @@ function pictureRoutes(app: App, services: Services): void {
         summary: 'The picture of a flow, with places.',
         access: 'viewer',
       },
-      ...{ params: FlowId, query: Hash, answers: { 200: Json }, errors: ['flow-not-found'] },
+      ...{ params: FlowId, query: Hash, answers: { 200: Picture }, errors: ['flow-not-found'] },
     },
     ({ params, query }) => {
       const { graph } = demandFlow(services, params.flow, query.hash).compiled.result;
@@ -115,7 +105,7 @@ function checkRoute(app: App, services: Services): void {
     services,
     {
       ...{ method: 'post', path: '/v1/check', summary: 'Compiles a text: its mistakes, its certificate, its picture.' },
-      ...{ access: 'operator', body: CheckBody, answers: { 200: Json } },
+      ...{ access: 'operator', body: CheckBody, answers: { 200: Checked } },
     },
     async ({ body: { file, text } }) => json(await checked(services, file, text)),
   );
@@ -128,6 +118,10 @@ function startRoute(app: App, services: Services): void {
     {
       ...{ method: 'post', path: '/v1/flows/{flow}/runs', summary: 'Starts a run.', access: 'operator' },
       ...{ params: FlowId, body: StartBody },
+      headers: z.object({
+        'idempotency-key': z.string().max(255).optional().describe('A second start with this key is the same run.'),
+        prefer: z.string().optional().describe('`wait=30` waits until the run ends or asks, at most 60 seconds.'),
+      }),
       answers: { 200: Started, 201: Started },
       errors: [
         ...['flow-not-found', 'run-exists', 'run-removed', 'thread-busy', 'user-not-allowed', 'bad-input'],
@@ -151,7 +145,7 @@ const CheckBody = z
   .object({ file: z.string().max(500).default('document.yaml'), text: z.string() })
   .strict()
   .openapi('Check');
-const Started = z.object({ run: z.string(), url: z.string(), report: Json.optional() }).openapi('Started');
+const Started = z.object({ run: z.string(), url: z.string(), report: Report.optional() }).openapi('Started');
 
 /** The version with this hash, or the latest. Runs know the hash of their version. */
 function demandFlow({ folder }: Services, id: string, hash?: string): Served {
@@ -161,7 +155,7 @@ function demandFlow({ folder }: Services, id: string, hash?: string): Served {
   throw new Refusal('flow-not-found', which, { help: 'List them with GET /v1/flows.' });
 }
 
-function rowOf({ id, file, compiled, versions }: Served): z.output<typeof Flow> {
+function rowOf({ id, file, compiled, versions }: Served): object {
   const { flow, notation, ok } = compiled.result;
   const known = versions.filter((version) => version.startsWith('sha256:'));
   return { id, file, hash: flow?.hash ?? null, notation, ok, versions: known };
@@ -172,7 +166,8 @@ function detailsOf(served: Served): object {
   const { bounds = null, diagnostics } = result;
   const input =
     definition?.input === undefined ? null : toJsonSchema(definition.input, `the input of \`${served.id}\``);
-  return { ...rowOf(served), input, certificate: bounds, diagnostics };
+  const shown = diagnostics.map((each) => ({ ...each, file: served.file }));
+  return { ...rowOf(served), input, certificate: bounds, diagnostics: shown };
 }
 
 /** The text may be half written. The file gives it a place: other files are found beside it. */

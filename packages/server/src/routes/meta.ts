@@ -5,9 +5,10 @@ import type { ListedToken } from '../auth/tokens.ts';
 import { ACCESS } from '../auth/who.ts';
 import { closeBreaker } from '../http/breakers.ts';
 import { changesOf } from '../http/changes.ts';
-import { healthOf, metricsText, summaryOf } from '../http/health.ts';
+import { SINCE, healthOf, metricsText, summaryOf } from '../http/health.ts';
 import { Refusal } from '../http/problem.ts';
-import { Json, addRoute, json, type App } from '../http/routing.ts';
+import { addRoute, json, type App } from '../http/routing.ts';
+import { MadeToken, Ok, Ready, Summary, TokenPage } from '../http/schemas.ts';
 import { demandStream, stopOf } from '../http/streams.ts';
 import { sseResponse } from '../http/sse.ts';
 import type { Services } from '../http/services.ts';
@@ -28,8 +29,10 @@ function streamRoutes(app: App, services: Services): void {
         path: '/v1/stream',
         summary: 'The changes of runs, questions and flows: one connection for all.',
       },
-      ...{ access: 'viewer', query: z.object({ topics: z.string().max(2000) }) },
-      ...{ answers: { 200: null }, errors: ['too-many-streams', 'run-not-found'] },
+      access: 'viewer',
+      query: z.object({ topics: z.string().max(2000).describe('runs, questions, flows and run:ID, with commas.') }),
+      headers: z.object({ 'last-event-id': z.string().optional() }),
+      ...{ answers: { 200: 'text/event-stream' }, errors: ['too-many-streams', 'run-not-found'] },
     },
     async ({ query, who, context }) => {
       const { store, folder } = services;
@@ -77,7 +80,7 @@ export function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
       path: '/v1/tokens',
       summary: 'The tokens, without their secrets.',
       access: 'admin',
-      answers: { 200: Json },
+      answers: { 200: TokenPage },
     },
     async ({ who }) => {
       const own = (await tokens.list()).filter(({ tenant }) => who.tenant === null || tenant === who.tenant);
@@ -95,7 +98,7 @@ export function tokenRoutes(app: App, { tokens, ...rest }: Services): void {
         access: 'admin',
         body: NewToken,
       },
-      ...{ answers: { 201: Json }, errors: ['bad-token', 'token-exists'] },
+      ...{ answers: { 201: MadeToken }, errors: ['bad-token', 'token-exists'] },
     },
     async ({ body, who }) => {
       // An admin of a tenant makes tokens of that tenant.
@@ -154,7 +157,7 @@ function healthRoutes(app: App, services: Services): void {
   addRoute(
     app,
     services,
-    { method: 'get', path: '/healthz', summary: 'The server runs.', access: 'open', answers: { 200: Json } },
+    { method: 'get', path: '/healthz', summary: 'The server runs.', access: 'open', answers: { 200: Ok } },
     () => json({ ok: true }),
   );
   addRoute(
@@ -165,7 +168,7 @@ function healthRoutes(app: App, services: Services): void {
       path: '/readyz',
       summary: 'The server takes requests.',
       access: 'open',
-      answers: { 200: Json, 503: Json },
+      answers: { 200: Ready, 503: Ready },
     },
     async () => {
       const { ready, why } = await healthOf(services);
@@ -177,9 +180,12 @@ function healthRoutes(app: App, services: Services): void {
     services,
     {
       ...{ method: 'get', path: '/v1/metrics/summary', summary: 'Sums over the runs since a time.', access: 'viewer' },
-      ...{ query: z.object({ since: z.string().default('24h') }), answers: { 200: Json } },
+      ...{
+        query: z.object({ since: z.string().regex(SINCE, 'is an age such as 24h or 7d').default('24h') }),
+        answers: { 200: Summary },
+      },
     },
-    async ({ query, who }) => json(await summaryOf(await services.view(who), query.since)),
+    async ({ query, who }) => json(await summaryOf(services, await services.view(who), query.since)),
   );
   addRoute(
     app,
@@ -189,7 +195,7 @@ function healthRoutes(app: App, services: Services): void {
       path: '/metrics',
       summary: 'Figures for Prometheus.',
       access: services.isLocal ? 'open' : 'viewer',
-      answers: { 200: null },
+      answers: { 200: 'text/plain' },
     },
     async () => new Response(await metricsText(services), { headers: { 'content-type': 'text/plain; version=0.0.4' } }),
   );

@@ -7,18 +7,9 @@ import type { Waiting } from '@sluice-internal/library';
 import { mayUse, type Who } from '../auth/who.ts';
 import { Refusal } from '../http/problem.ts';
 import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
+import { Question } from '../http/schemas.ts';
 import type { Services } from '../http/services.ts';
 
-const Question = z
-  .looseObject({
-    id: z.string(),
-    run: z.string(),
-    flow: z.string(),
-    payload: z.string(),
-    packet: Json,
-    mayAnswer: z.boolean(),
-  })
-  .openapi('Question');
 const QuestionId = z.object({ id: z.string().max(500) });
 const Answer = z
   .object({
@@ -113,7 +104,7 @@ function runIn(id: string): string {
   });
 }
 
-function questionOf(waiting: Waiting, who: Who): z.output<typeof Question> {
+function questionOf(waiting: Waiting, who: Who): Waiting & { readonly mayAnswer: boolean } {
   const { approvers } = waiting;
   const isOne =
     approvers === null || (who.person !== null && approvers.people.some((each) => samePerson(each, who.person ?? '')));

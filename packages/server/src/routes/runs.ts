@@ -7,17 +7,22 @@ import { auditOf, callAt, differences, exportOf, replayOf } from '../http/inspec
 import { redactedEvent, redactedReport } from '../http/content.ts';
 import { demandStream, runStream } from '../http/streams.ts';
 import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
+import {
+  Audited,
+  CallDetails,
+  Differences,
+  EventPage,
+  Replayed,
+  Report,
+  RunAt,
+  RunFile,
+  RunRow,
+} from '../http/schemas.ts';
 import type { Services } from '../http/services.ts';
 import { rowOf } from '../http/rows.ts';
 import { untilSettled } from '../http/start.ts';
 
 const RunId = z.object({ run: z.string().max(200) });
-const Row = z
-  .looseObject({ run: z.string(), flow: z.string(), status: z.string(), code: z.string().nullable() })
-  .openapi('RunRow');
-const Report = z
-  .looseObject({ run: z.string(), flow: z.string(), state: z.string(), code: z.string().nullable() })
-  .openapi('Report');
 const Taken = z.object({ run: z.string() }).openapi('Taken');
 const Time = z.string().describe('A time such as 2026-12-01T09:00:00Z, or an age such as 24h or 7d.');
 
@@ -75,7 +80,7 @@ function listRoutes(app: App, services: Services): void {
     services,
     {
       ...{ method: 'get', path: '/v1/runs', summary: 'The runs, the latest first.', access: 'viewer', query: List },
-      ...{ answers: { 200: pageOf(Row, 'RunPage') }, errors: ['bad-cursor'] },
+      ...{ answers: { 200: pageOf(RunRow, 'RunPage') }, errors: ['bad-cursor'] },
     },
     async ({ query, who }) => {
       const { status, since, until, q: prefix, ...rest } = query;
@@ -88,7 +93,7 @@ function listRoutes(app: App, services: Services): void {
         until: instantOf(until, 'until'),
       };
       const { items, next } = await view.list({ ...present(filter), limit: query.limit });
-      return json({ items: items.map(rowOf), next });
+      return json({ items: items.map((each) => rowOf(each, who.content)), next });
     },
   );
   addRoute(
@@ -104,7 +109,7 @@ function listRoutes(app: App, services: Services): void {
       ...{
         params: RunId,
         query: z.object(Page),
-        answers: { 200: pageOf(Row, 'ChildPage') },
+        answers: { 200: pageOf(RunRow, 'ChildPage') },
         errors: ['run-not-found'],
       },
     },
@@ -116,7 +121,7 @@ function listRoutes(app: App, services: Services): void {
         limit: query.limit,
         ...present({ cursor: query.cursor }),
       });
-      return json({ items: items.map(rowOf), next });
+      return json({ items: items.map((each) => rowOf(each, who.content)), next });
     },
   );
 }
@@ -150,7 +155,7 @@ function reportRoutes(app: App, services: Services): void {
         access: 'viewer',
       },
       ...{ params: RunId, query: z.object({ at: z.coerce.number().int().min(1).optional() }) },
-      ...{ answers: { 200: Json }, errors: ['run-not-found', 'event-not-found'] },
+      ...{ answers: { 200: RunAt }, errors: ['run-not-found', 'event-not-found'] },
     },
     async ({ params: { run }, query, who }) => {
       const state = await (await services.view(who)).state(run, present({ at: query.at }));
@@ -180,7 +185,9 @@ function eventRoutes(app: App, services: Services): void {
       ...{
         params: RunId,
         query: Events,
-        answers: { 200: Json },
+        answers: { 200: EventPage },
+        headers: z.object({ 'last-event-id': z.string().optional().describe('As `after`.') }),
+        about: 'With `Accept: text/event-stream` it is a stream, which goes on until the run ends.',
         errors: ['run-not-found', 'bad-start', 'too-many-streams'],
       },
     },
@@ -233,7 +240,7 @@ function callRoutes(app: App, services: Services): void {
         path: '/v1/runs/{run}/calls/{key}',
         summary: 'A call: its prompt or arguments, its attempts.',
       },
-      ...{ access: 'viewer', params: RunId.extend({ key: z.string() }), answers: { 200: Json } },
+      ...{ access: 'viewer', params: RunId.extend({ key: z.string() }), answers: { 200: CallDetails } },
       errors: ['run-not-found', 'call-not-found'],
     },
     async ({ params: { run, key }, who }) =>
@@ -244,7 +251,7 @@ function callRoutes(app: App, services: Services): void {
     services,
     {
       ...{ method: 'get', path: '/v1/runs/{run}/diff/{other}', summary: 'How two runs differ.', access: 'viewer' },
-      ...{ params: RunId.extend({ other: z.string() }), answers: { 200: Json }, errors: ['run-not-found'] },
+      ...{ params: RunId.extend({ other: z.string() }), answers: { 200: Differences }, errors: ['run-not-found'] },
     },
     async ({ params: { run, other }, who }) => {
       const own = await view(who);
@@ -268,7 +275,7 @@ function auditRoutes(app: App, services: Services): void {
       ...{
         params: RunId,
         body: z.object({}).strict(),
-        answers: { 200: Json },
+        answers: { 200: Replayed },
         errors: ['run-not-found', 'chain-broken'],
       },
     },
@@ -287,7 +294,7 @@ function auditRoutes(app: App, services: Services): void {
         summary: 'The chain of hashes of a run, checked.',
         access: 'viewer',
       },
-      ...{ params: RunId, answers: { 200: Json }, errors: ['run-not-found'] },
+      ...{ params: RunId, answers: { 200: Audited }, errors: ['run-not-found'] },
     },
     async ({ params: { run }, who }) => json(await auditOf(services, await view(who), run)),
   );
@@ -301,7 +308,7 @@ function auditRoutes(app: App, services: Services): void {
         summary: 'A run as a file that needs no database.',
         access: 'admin',
       },
-      ...{ params: RunId, answers: { 200: Json }, errors: ['run-not-found'] },
+      ...{ params: RunId, answers: { 200: RunFile }, errors: ['run-not-found'] },
     },
     async ({ params: { run }, who }) => {
       const headers = {
@@ -322,6 +329,8 @@ const Fork = z
   })
   .strict()
   .openapi('Fork');
+
+const Guidance = z.object({ text: z.string().min(1), agent: z.string().optional() }).strict();
 
 const acting = { access: 'operator', params: RunId } as const;
 const errors = ['run-not-found', 'run-ended', 'scripted-run', 'lease-lost'];
@@ -355,7 +364,10 @@ function goingRoutes(app: App, services: Services): void {
         ...acting,
       },
       body: z.object({ budget: z.record(z.string(), z.number().positive()).optional() }).strict(),
-      ...{ answers: { 202: Taken }, errors: [...errors, 'resume-undone', 'bad-budget'] },
+      ...{
+        answers: { 202: Taken },
+        errors: [...errors, 'resume-undone', 'resume-not-stopped', 'bad-budget', 'quota-exceeded'],
+      },
     },
     async ({ params: { run }, body, who }) => {
       const view = await services.viewOf(who, run);
@@ -382,6 +394,22 @@ function sendingRoutes(app: App, services: Services): void {
     async ({ params: { run, name }, body, who }) => {
       const by = who.person ?? who.name;
       await (await services.viewOf(who, run)).signal(run, name, { data: body.data ?? null, by });
+      return json({ run }, 202);
+    },
+  );
+  addRoute(
+    app,
+    services,
+    {
+      ...{
+        method: 'post',
+        path: '/v1/runs/{run}/guidance',
+        summary: 'Says something to the agents of a run, or to one of them.',
+      },
+      ...{ ...acting, body: Guidance, answers: { 202: Taken }, errors: [...errors, 'bad-guidance'] },
+    },
+    async ({ params: { run }, body: { text, agent }, who }) => {
+      await (await services.viewOf(who, run)).guide(run, { text, agent, by: who.person ?? who.name });
       return json({ run }, 202);
     },
   );

@@ -6,7 +6,7 @@ import { ACCESS, type Who } from '../auth/who.ts';
 import { cookieOf, sessionCookie } from '../http/cookie.ts';
 import { addressOf, demandRate, type DoorOptions } from '../http/door.ts';
 import { Refusal } from '../http/problem.ts';
-import { Json, addRoute, json, type App } from '../http/routing.ts';
+import { Json, addRoute, json, orNull, type App } from '../http/routing.ts';
 import type { Services } from '../http/services.ts';
 
 const Me = z
@@ -23,7 +23,7 @@ const Me = z
   .openapi('Me');
 const Session = z
   .object({
-    me: Me.nullable(),
+    me: orNull(Me),
     login: z
       .object({ issuer: z.string(), client: z.string(), authorization: z.string() })
       .nullable()

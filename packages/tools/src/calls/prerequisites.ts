@@ -94,7 +94,7 @@ export function callerOf(expression: string | undefined): string | null {
 /** A validator that runs tests needs the sandbox. The compiler has looked for modules of validators. */
 async function checkFindings(node: Node, options: Options): Promise<readonly Finding[]> {
   if (node.op !== 'do' || node.effect.kind !== 'check') return [];
-  const runsTests = /RelatedTestsPass/.test(JSON.stringify(node.effect));
+  const runsTests = /RelatedTestsPass|gates:run|\bgate\W{0,4}\{/.test(JSON.stringify(node.effect));
   const finding = runsTests ? await sandbox(options) : null;
   return finding === null ? [] : [finding];
 }

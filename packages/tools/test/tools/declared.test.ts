@@ -198,13 +198,18 @@ describe('a declaration under the name of a built-in tool', () => {
 
   test('changes only what it names: the schema, the effect and the time stay', () => {
     const builtin = builtinTool('read_file');
-    expect(declared({ approval: true })).toEqual(builtin);
+    expect(declared({ approval: 'always' })).toEqual(builtin);
     expect(declared({ description: 'Reads it.', timeout: 2, category: 'retrieval' })).toEqual({
       ...builtin,
       description: 'Reads it.',
       timeoutMs: 2_000,
       category: 'retrieval',
     });
+  });
+
+  test('is not of the same kind where it names the effect', () => {
+    const { category: _, ...others } = builtinTool('read_file') ?? {};
+    expect(declared({ effect: 'write' })).toEqual({ ...others, effect: 'write', idempotent: false });
   });
 
   test('is a tool of its own if it has an implementation', () => {

@@ -61,6 +61,9 @@ const boundaryFields = record(() => ({
     .optional()
     .describe('True, or fields of the input: other people wrote it, so its values are untrusted arguments.'),
   escalation: record({
+    people: bool()
+      .optional()
+      .describe('False: no person is asked about the work of agents, and it ends where one would be. Default: true.'),
     unregistered: consequence('The agent does not have the tool.'),
     malformed: consequence('The arguments do not fit the schema of the tool.'),
     denied: consequence('The boundary or a policy denies the call.'),

@@ -180,7 +180,16 @@ export const tools = map(
     timeout: timeouts
       .optional()
       .describe('Seconds that one attempt of a call may take, or the times by name. Default: 30.'),
-    approval: bool().optional().describe('Ask a person before every call.'),
+    approval: oneOf(['never', 'always'])
+      .optional()
+      .describe(
+        '`always`: a person is asked before every call. `never`: the effect of the tool alone is no reason to ask.',
+      ),
+    repeatable: bool()
+      .optional()
+      .describe(
+        'Whether an agent may make the same call again in a run without a question. Default: false for financial, communication and infrastructure, otherwise true.',
+      ),
     amount: stated('The amount of a call, for the person who is asked: `args.price * args.quantity`.'),
     recipients: stated('Everybody whom a call reaches: `[args.to] + args.cc`.'),
     payee: stated('Who gets the money, with the account: `args.iban`.'),

@@ -52,8 +52,8 @@ const PLACES: { readonly [key: string]: string } = {
   validate: 'Conditions on an answer are `criteria: [{ when: …, reason: … }]`.',
   conflict:
     'It is a criterion: `criteria: [{ when: …, reason: …, code: SOURCE_CONFLICT }]`, whose `when` is true if nothing conflicts.',
-  confidence: 'The least confidence is `verifier: { confidence: … }`.',
-  reflection: 'How often an answer goes back is `budgets: { reflections: … }`.',
+  confidence: 'The least confidence is `verifier: { confidence: … }`, or `verifier.confidence`.',
+  reflection: 'How often an answer goes back is `budgets: { reflections: … }`, or `budgets.reflections`.',
   memory: 'Memory belongs to an agent: write `agents: [{ id: …, memory: true }]`.',
   Condition:
     'Routes by a field of the reply are `Selection: { Type: structured, StructuredRoutes: [{ Agent: …, Condition: … }] }`. A keyword route is guarded by `Validators` and `Contracts`.',
@@ -65,6 +65,11 @@ const PLACES: { readonly [key: string]: string } = {
 
 /** Keys that went, each with a key that stands beside it and with what to write instead. */
 const MOVED: readonly (readonly [key: string, beside: string, help: string])[] = [
+  [
+    'people',
+    'expansions',
+    'Whether people are asked is part of the boundary: write `boundary: { escalation: { people: false } }`, or `boundary.escalation.people`.',
+  ],
   [
     'profile',
     'criteria',

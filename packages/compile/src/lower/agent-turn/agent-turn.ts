@@ -7,6 +7,7 @@ import { present } from '@sluice-internal/kernel/expr';
 import { quote } from '@sluice-internal/kernel/expr';
 import { agentSteps } from '../budget-meters.ts';
 import type { Builder } from '../builder-types.ts';
+import { REMARK, heardBy, hearsAs } from '../guidance.ts';
 import { append, createKit, set, type Kit } from '../kit.ts';
 import { answerOf } from '../memory/memory.ts';
 import { addCalls, type CallingTurn } from './calls.ts';
@@ -35,13 +36,14 @@ export function addTurn(builder: Builder, given: AgentTurn): NodeId {
       origin,
       enters: turn.enters,
       expects: turn.expects,
+      hears: turn.hears,
       charges: [...(turn.charges ?? []), ...agentSteps(builder.definitions.agentBudgets, agent)],
     },
-    [set(TALK, '[]'), ...opening],
+    [set(TALK, turn.hears === undefined ? heardBy(agent) : '[]'), ...opening],
     turn.prepare?.(ask) ?? ask,
   );
   kit.call(
-    { id: ask, origin },
+    { id: ask, origin, hears: turn.hears === undefined ? hearsAs(agent, [append(TALK, REMARK)]) : undefined },
     {
       effect: { ...effect, input: { ...turn.input, messages: TALK }, ...present({ samples: turn.samples }) },
       ...present({ schema: turn.schema, fit: turn.fit }),

@@ -27,7 +27,7 @@ import { addQuestion, addTrouble, type Gate } from './gate.ts';
 import { addLoopDetector } from './loop-detector.ts';
 import { addUnknownOutcome, hasNoKey, repetitionOf, unclearOf, type Doubted } from './unknown.ts';
 import { addRefusal, addStop, outcomeOf } from './outcome.ts';
-import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, callerOf, type AgentTurn } from './turn.ts';
+import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, asksPeople, callerOf, type AgentTurn } from './turn.ts';
 
 const CALLS = '_calls';
 /** Answers of a person to the questions of an MCP server during one call. */
@@ -186,7 +186,7 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
   const tool = builder.toolDef(name);
   const dispatch = builder.fresh(`${hint}.${name}`);
   const gate: Gate = { kit, turn, tool: name, boundary, dispatch, done: ways.done };
-  const asks = isServerTool(tool) && turn.people !== false;
+  const asks = isServerTool(tool) && asksPeople(kit, turn);
   const outcome = { ok: OK, result: 'it', approved: `${ANSWER}.choice`, approvedBy: `${ANSWER}.by` };
   kit.call(
     {

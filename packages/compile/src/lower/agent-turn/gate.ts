@@ -5,7 +5,7 @@ import { quote } from '@sluice-internal/kernel/expr';
 import type { BoundaryDef, Expr, NodeId } from '@sluice-internal/kernel/ir';
 import { chose, type Kit } from '../kit.ts';
 import { addRefusal, addStop, type Refusal } from './outcome.ts';
-import { CALL, OBSERVATIONS, callerOf, type AgentTurn } from './turn.ts';
+import { CALL, OBSERVATIONS, asksPeople, callerOf, type AgentTurn } from './turn.ts';
 
 const ANSWER = '_answer';
 
@@ -55,7 +55,7 @@ export function addQuestion(gate: Gate, { about, message, refusal, type }: Refus
   const told = { ...refusal, reason: `text(${refusal.reason}, ". Answer: ", ${ANSWER}.text)` };
   const answered = addRefusal(kit, turn, name(gate, `${refusal.step}.refused`), told, done);
   const stopped = addStop(kit, turn, name(gate, `${about}.stop`), { type, message: refusal.reason });
-  if (turn.people === false) return stopped;
+  if (!asksPeople(kit, turn)) return stopped;
   const step = { origin: turn.origin, authored: callerOf(turn) };
   return kit.ask(
     { hint: name(gate, `${about}.ask`), ...step },

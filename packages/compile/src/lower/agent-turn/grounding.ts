@@ -6,6 +6,7 @@
 import { RETRY_CHECK } from '@sluice-internal/kernel/ir';
 import type { Case, Consequence, Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
 import { literal, quote } from '@sluice-internal/kernel/expr';
+import { REMARKS } from '../guidance.ts';
 import { append, set, setField, type Kit } from '../kit.ts';
 import { OBJECTION, VERDICT } from '../verdict-slot.ts';
 import { addVerifier } from '../verifier.ts';
@@ -108,7 +109,7 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId, consequence: 
     what: 'the answer',
     tools,
     reply: `${REPLY}.text`,
-    given: turn.input['prompt'] === undefined ? ['input'] : ['input', turn.input['prompt']],
+    given: ['input', REMARKS, ...(turn.input['prompt'] === undefined ? [] : [turn.input['prompt']])],
     userAnswers: '[]',
   };
   return kit.check(
@@ -218,14 +219,14 @@ function addVerdict(kit: Kit, turn: StartedTurn, verifier: Verifier, ask: NodeId
     origin,
     agent,
     goal: turn.input['prompt'] ?? 'input',
-    people: '[]',
+    people: REMARKS,
     answer: `${REPLY}.text`,
     criteria: [],
     next: judged,
   });
 }
 
-const messagesOfUser: Expr = `size(${TALK}.filter(m, m.role == "user"))`;
+const messagesOfUser: Expr = `size(${TALK}.filter(m, m.role == "user" && m.by == null))`;
 
 function addFailure(kit: Kit, { hint, origin, fail, refused }: AgentTurn): NodeId {
   return kit.fail({ hint: `${hint}.ungrounded`, origin }, { type: 'GroundingError', message: REASON }, refused ?? fail);

@@ -9,7 +9,7 @@ import { quote } from '@sluice-internal/kernel/expr';
 import { chose, set, type Failure, type Kit, type Step } from '../kit.ts';
 import { decided } from '../recovery.ts';
 import { outcomeOf } from './outcome.ts';
-import { CALL, TALK, callerOf, type AgentTurn } from './turn.ts';
+import { CALL, TALK, asksPeople, callerOf, type AgentTurn } from './turn.ts';
 
 const CORRECTION =
   'this call repeats earlier calls and brings nothing new. Try something else, or finish with what you know';
@@ -43,7 +43,7 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
   const aborted = turn.recovers === true ? { hint: `${hint}.looped`, origin } : decide('abort', 'looped');
   const end = kit.fail(aborted, failure);
   const again =
-    onTrip === 'escalate' && turn.people !== false
+    onTrip === 'escalate' && asksPeople(kit, turn)
       ? addQuestion(kit, turn, boundary, { failure, end, blocked, step: decide('escalate', 'loop.ask') })
       : end;
   const over = kit.when(

@@ -4,11 +4,12 @@
  * `{ id, turn, agent, tool, args, ok, result | error }`. The notation sets `turn`, the number of the turn.
  */
 import type { Json } from '@sluice-internal/kernel/expr';
-import type { DoNode, Expr, Input, MeterId, NodeId, Retry, ToolDef, Write } from '@sluice-internal/kernel/ir';
+import type { DoNode, Expr, Hears, Input, MeterId, NodeId, Retry, ToolDef, Write } from '@sluice-internal/kernel/ir';
 import { literal } from '@sluice-internal/kernel/expr';
-import type { GateMode } from '../../document/boundary.ts';
+import { hasPeople, type GateMode } from '../../document/boundary.ts';
 import type { LoopRules } from '../../document/protections.ts';
 import type { Range } from '../../source/range.ts';
+import type { Kit } from '../kit.ts';
 import type { Verifier } from '../verifier-def.ts';
 
 export const TALK = 'talk';
@@ -32,6 +33,11 @@ export function receiptsIn(
   return `${observations}.filter(o, o.ok).map(o, {"tool": o.tool, "effect": ${effects}[o.tool], "args": o.args, "result": o.result, "status": "committed", "approvedBy": o.approvedBy})`;
 }
 
+/** False if no person can be asked: the turn then ends where it would ask. */
+export function asksPeople({ builder }: Kit, { agent }: AgentTurn): boolean {
+  return hasPeople(builder.definitions, agent);
+}
+
 export interface AgentTurn {
   readonly agent: string;
   /** The prefix of the node ids of this turn; unique in the flow. */
@@ -44,6 +50,8 @@ export interface AgentTurn {
   /** The authored name to add to the run's path. */
   readonly enters?: string;
   readonly at?: Range;
+  /** Where the agent hears remarks of people, if they do not become messages of the turn. */
+  readonly hears?: Hears | undefined;
   /** Meters that the start of the turn charges. */
   readonly charges?: readonly MeterId[];
   /** Further writes at the start of the turn. */
@@ -94,10 +102,10 @@ export interface AgentTurn {
   readonly recalled?: Expr;
   /** Quarantined entries of memory, which the agent did not see. */
   readonly withheld?: Expr;
+  /** All memory entries that the agent saw. */
+  readonly remembered?: Expr;
   /** Judges the last reply of the turn. */
   readonly verifier?: Verifier;
-  /** False if no person can be asked: the turn then ends where it would ask. */
-  readonly people?: boolean;
   /** `eligible`: calls with effects need a person. `granted`: the author has authorised the tools. */
   readonly gate?: GateMode;
 }

@@ -111,16 +111,21 @@ function joined(agents: readonly string[], of: (recalled: Expr) => Expr): Expr {
 function withControls(node: DoNode, agents: readonly string[]): DoNode {
   const { controls } = node;
   if (controls === undefined) return node;
-  const more = { recalled: joined(agents, untrustedEntries), withheld: joined(agents, withheldEntries) };
-  const walk = controls.walk.map((each) =>
-    each.how === 'check' && TRACED.has(each.control)
-      ? { ...each, with: { ...each.with, input: { ...each.with.input, ...more } } }
-      : each,
-  );
+  const recalled = { recalled: joined(agents, untrustedEntries), withheld: joined(agents, withheldEntries) };
+  // An entry that is trusted can still repeat what was read in confidence.
+  const read: { readonly [control: string]: Input } = {
+    provenance: recalled,
+    egress: recalled,
+    confidential: { recalled: joined(agents, allEntries) },
+  } satisfies { readonly [control in Traced]: Input };
+  const walk = controls.walk.map((each) => {
+    const more = each.how === 'check' && Object.hasOwn(read, each.control) ? read[each.control] : undefined;
+    return each.how !== 'check' || more === undefined
+      ? each
+      : { ...each, with: { ...each.with, input: { ...each.with.input, ...more } } };
+  });
   return { ...node, controls: { ...controls, walk } };
 }
-
-const TRACED: ReadonlySet<string> = new Set<Traced>(['provenance', 'egress']);
 
 /** Checks of answers read the memory of the run. So do the sources of a team. */
 function withCheck(node: DoNode, agents: readonly string[]): DoNode {

@@ -1,15 +1,14 @@
 /** Runs the tests of the changed files, and reads their exit code. */
-import { invalid, pass, type Evidence, type Ran, type Validator } from '../evidence.ts';
+import { invalid, pass, type Evidence, type Validator } from '../evidence.ts';
 import type { Fields } from '../artifacts.ts';
-import { PerformError } from '@sluice-internal/engine/ports';
+import { outcomeOf, tailOf } from '../run.ts';
 
 const TIMEOUT_MS = 120_000;
-const OUTPUT_MAX = 2_000;
 const FILES_MAX = 20;
 
 export const requireRelatedTestsPass: Validator = async (evidence) => {
   for (const command of commandsOf(evidence)) {
-    const ran = await outcome(evidence, command);
+    const ran = await outcomeOf(evidence, command, TIMEOUT_MS);
     if (ran.exitCode !== 0)
       return invalid(
         `The related tests do not pass: \`${command}\` ended with exit code ${ran.exitCode}.\n${tailOf(ran)}`,
@@ -31,20 +30,6 @@ function commandsOf(evidence: Evidence): string[] {
   if (related !== '' && files.length > 0 && files.length <= FILES_MAX)
     return [...new Set(files.map((path) => related.replaceAll('{file}', () => quoted(path))))];
   return suite === '' ? [] : [suite];
-}
-
-async function outcome(evidence: Evidence, command: string): Promise<Ran> {
-  try {
-    return await evidence.run(command, TIMEOUT_MS);
-  } catch (error) {
-    if (error instanceof PerformError && error.type === 'TimeoutError')
-      return { exitCode: -1, stdout: '', stderr: error.message };
-    throw error;
-  }
-}
-
-function tailOf({ stdout, stderr }: Ran): string {
-  return `${stdout}${stderr}`.trim().slice(-OUTPUT_MAX);
 }
 
 /** A file name as one word of a command. */

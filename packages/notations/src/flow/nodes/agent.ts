@@ -11,6 +11,8 @@ import {
   REPLY,
   VERDICT,
   addTurn,
+  GUIDANCE,
+  hearsAs,
   replyMode,
   set,
   verifierOf,
@@ -96,15 +98,19 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   const isJudged = verifierOf(value.verifier, null) !== null;
   if (agent !== undefined && (agent.tools.length > 0 || isJudged)) return lowerTurn(lowering, prepared, agent);
   const output = agent?.output ?? null;
-  kit.call(lowering.entered(prepared), {
-    effect: kit.builder.model(id, prepared.parts),
-    ...fitOf(lowering, value, output),
-    writes: outputs(lowering, value, output, 'it.text'),
-    timeoutMs: lowering.timeoutMs(prepared),
-    retry: lowering.retry(prepared),
-    next: lowering.routes(prepared),
-    ...lowering.errors(prepared),
-  });
+  const effect = kit.builder.model(id, prepared.parts);
+  kit.call(
+    { ...lowering.entered(prepared), hears: hearsAs(id) },
+    {
+      effect: { ...effect, input: { ...effect.input, messages: GUIDANCE } },
+      ...fitOf(lowering, value, output),
+      writes: outputs(lowering, value, output, 'it.text'),
+      timeoutMs: lowering.timeoutMs(prepared),
+      retry: lowering.retry(prepared),
+      next: lowering.routes(prepared),
+      ...lowering.errors(prepared),
+    },
+  );
 }
 
 function lowerTurn(lowering: Lowering, prepared: Prepared<Value, Parts>, agent: AgentDef): void {

@@ -1,5 +1,5 @@
 /** Keyword routes as authors write them, and the gates that routes, edges and terminations share. */
-import { agentName, bool, name, once, phrase, some } from '@sluice-internal/compile/document';
+import { agentName, bool, duration, name, once, phrase, record, some } from '@sluice-internal/compile/document';
 
 /** Evidence that a route, an edge or a termination can ask for. */
 export const evidenceFields = once(() => ({
@@ -11,9 +11,20 @@ export const evidenceFields = once(() => ({
   ShellFallbackPattern: name().optional().describe('With RequireWriteFile: a shell command that counts as writing.'),
 }));
 
+/** A command of the author that the engine itself runs. */
+export const runGate = once(() =>
+  record({
+    run: name().describe('The command. It runs in the sandbox, in the work directory, and must exit with 0.'),
+    timeout: duration().optional().describe('The longest time of the command. Default: `5m`.'),
+  })
+    .optional()
+    .describe('A command that the engine runs before the way is taken.'),
+);
+
 /** The gate of a keyword route or a graph edge: evidence, a person, a recovery agent. */
 export const gateFields = once(() => ({
   ...evidenceFields(),
+  gate: runGate(),
   RequireHumanApproval: bool().default(false).describe('True: a person must approve the route.'),
   RecoveryAgent: agentName().optional().describe('An agent that gets one turn, once, after two refusals in a row.'),
 }));

@@ -25,7 +25,7 @@ import { quoted } from '@sluice-internal/compile/source';
 import { condition, plainText } from './conditions.ts';
 import { spelt, speltAs } from '../spelling.ts';
 import { NO_EFFECT, agents, models } from './agents.ts';
-import { evidenceFields } from './gates.ts';
+import { evidenceFields, runGate } from './gates.ts';
 
 export type RawEvidence = z.output<z.ZodObject<ReturnType<typeof evidenceFields>>>;
 
@@ -140,7 +140,8 @@ function namesCommand({
 const contract = record(() => ({
   Name: name().describe('The name by which routes and transitions refer to the contract.'),
   Description: text().optional().describe('A note for readers.'),
-  Requires: list(requirement).describe('All of these must hold; an empty list always holds.'),
+  Requires: list(requirement).default([]).describe('All of these must hold; an empty list always holds.'),
+  gate: runGate(),
 }));
 
 const policy = record(() => ({

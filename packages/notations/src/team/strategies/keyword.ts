@@ -4,20 +4,21 @@
  */
 import type * as z from 'zod';
 import type { NodeId } from '@sluice-internal/kernel/ir';
-import { agentName, list, once, record } from '@sluice-internal/compile/document';
+import { agentName, list, once, oneOf, record } from '@sluice-internal/compile/document';
 import { quote } from '@sluice-internal/compile/expressions';
 import type { Path } from '@sluice-internal/compile/source';
 import { END, START, edgeShape } from '@sluice-internal/compile/picture';
 import { set } from '@sluice-internal/compile/lower';
 import { addBadTurn, silentSite, siteOf, type Site } from '../bad-turn.ts';
-import { checkKey, readChecks, readContracts } from '../checks.ts';
+import { checkKey, readChecks, readContracts, readRunGate } from '../checks.ts';
 import { choiceOf, matchedPhrases, severalOf, silenceOf } from '../corrections.ts';
 import { agentShapes, guarded, type Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
+import { addOpenGates, type Way } from '../open-gates.ts';
 import { gateOf, member, part, success, type Lowering } from '../lowering.ts';
 import type { Check, Reading, Team } from '../model.ts';
 import { routeFields, sourceAgents } from '../schema/gates.ts';
-import { MATCHED, clean, leave } from '../slots.ts';
+import { ASKED, ENTRY, MATCHED, clean, leave, tell } from '../slots.ts';
 import { APPROVED, addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf, messagesWith } from '../turn.ts';
 import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSilent } from './routing.ts';
@@ -47,15 +48,22 @@ interface Model {
   readonly speaking: ReadonlySet<string>;
   /** True if one of them can end the session by its own route. */
   readonly ends: boolean;
+  /** True if the author of a message without a keyword has the next turn, once. */
+  readonly asksAuthor: boolean;
 }
 
 export const keyword = strategy({
   type: 'keyword',
   fields: () => ({
     DefaultAgent: defaultAgent(),
+    OnNoKeyword: oneOf(['author', 'default'])
+      .optional()
+      .describe(
+        'The next turn after a message without a keyword. `author`: its author, once, then `DefaultAgent`. Default: `default`.',
+      ),
     Routes: list(route).optional().describe('Of `keyword`: the routes.'),
   }),
-  read({ DefaultAgent, Routes = [] }, reading, team): Model | null {
+  read({ DefaultAgent, OnNoKeyword, Routes = [] }, reading, team): Model | null {
     const shared = Routes.map((raw, index): Written => ({ raw, path: ['Selection', 'Routes', index] }));
     const routes = readRoutes([...shared, ...agentRoutes(reading)], reading);
     const first = firstOf(reading, team, DefaultAgent);
@@ -67,11 +75,11 @@ export const keyword = strategy({
     if (!ends) demandTermination(reading, team, speaking);
     const recovery = routes.flatMap(({ raw }) => raw.RecoveryAgent ?? []);
     warnOfSilent(reading, team, speaking, recovery);
-    return { routes, first, speaking, ends };
+    return { routes, first, speaking, ends, asksAuthor: OnNoKeyword === 'author' };
   },
-  lower(l, { routes, first, speaking }) {
-    for (const agent of l.team.names) if (speaking.has(agent)) addSpeaker(l, routes, agent, first);
-    return l.builder.idOf(first);
+  lower(l, model) {
+    for (const agent of l.team.names) if (model.speaking.has(agent)) addSpeaker(l, model, agent);
+    return l.builder.idOf(model.first);
   },
   gates: ({ routes, speaking }) =>
     routes.flatMap(({ raw, checks }) => {
@@ -96,7 +104,15 @@ function readRoutes(written: readonly Written[], reading: Reading): readonly Rou
     reading.agent(each.Agent, [...path, 'Agent']);
     reading.agents(each.SourceAgents, [...path, 'SourceAgents']);
     if (each.RecoveryAgent !== undefined) reading.agent(each.RecoveryAgent, [...path, 'RecoveryAgent']);
-    return { raw: each, checks: [...readChecks(each, path, reading), ...readContracts(each, path, reading)], path };
+    return {
+      raw: each,
+      checks: [
+        ...readChecks(each, path, reading),
+        ...readContracts(each, path, reading),
+        ...readRunGate(each, reading),
+      ],
+      path,
+    };
   });
   warnOfCovered(routes, reading);
   const words = routes.map(({ raw: { Keyword }, path }) => [Keyword, [...path, 'Keyword']] as const);
@@ -124,7 +140,8 @@ function isTerminal({ Agent, SourceAgents }: RawRoute): boolean {
   return SourceAgents?.includes(Agent) === true;
 }
 
-function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallback: string): void {
+function addSpeaker(l: Lowering, model: Model, agent: string): void {
+  const { routes } = model;
   const site = siteOf(l, agent);
   const words = distinct(routes.map(({ raw }) => raw.Keyword));
   const own = distinct(routes.filter(({ raw }) => mayTake(raw, agent)).map(({ raw }) => raw.Keyword));
@@ -134,7 +151,7 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
     const spelt = words.find((each) => same(each, word)) ?? word;
     return { when: `${MATCHED}[0] == ${quote(spelt)}`, to: addRoute(l, site, found, routes.indexOf(found)) };
   });
-  const none = addTermination(l, site, addSilence(l, site, routes, fallback));
+  const none = addTermination(l, site, addSilence(l, site, model));
   const many = addBadTurn(l, site, {
     what: 'several keywords in one message',
     corrections: [severalOf('keyword', choice)],
@@ -178,22 +195,35 @@ function addForeign(l: Lowering, site: Site, choice: string): NodeId {
   });
 }
 
-/** `DefaultAgent` has the next turn, so the correction lists the keywords of that agent. */
-function addSilence(l: Lowering, site: Site, routes: readonly Route[], fallback: string): NodeId {
-  const own = distinct(routes.filter(({ raw }) => mayTake(raw, fallback)).map(({ raw }) => raw.Keyword));
-  const choice = choiceOf('keyword', own);
-  const turn = site.agent === fallback ? '' : ` ${fallback} has the next turn.`;
-  const generic = {
+/**
+ * No keyword: the correction goes to the author, and `DefaultAgent` has the next turn. With `OnNoKeyword: author` the author has
+ * it first, once in each entry.
+ */
+function addSilence(l: Lowering, site: Site, { routes, first, asksAuthor }: Model): NodeId {
+  const { agent } = site;
+  const own = routes.filter(({ raw }) => mayTake(raw, agent));
+  const ways = own.map(({ raw, checks }): Way => ({ word: raw.Keyword, what: `\`${raw.Keyword}\``, checks }));
+  const choice = choiceOf('keyword', distinct(own.map(({ raw }) => raw.Keyword)));
+  const what = 'no keyword';
+  const generic = (then: string) => ({
     type: 'no_keyword_generic',
-    text: quote(`No handoff keyword emitted by ${site.agent}.${turn} ${choice}`),
-  };
-  return addBadTurn(l, silentSite(l, site), {
-    what: 'no keyword',
-    ...silenceOf(member(l, site.agent), generic, choice),
-    to: fallback,
-    writes: fallback === site.agent ? [] : [leave()],
-    next: l.builder.idOf(fallback),
+    text: quote(`No handoff keyword emitted by ${agent}.${then === '' ? '' : ` ${then}`}`),
   });
+  const again = { what, ...silenceOf(member(l, agent), generic(choice), { choice, ways }) };
+  const strict = silentSite(l, site);
+  if (first === agent) return addOpenGates(l, site, ways, addBadTurn(l, strict, again));
+  const others = distinct(routes.filter(({ raw }) => mayTake(raw, first)).map(({ raw }) => raw.Keyword));
+  const words = { choice: '', ways, stays: false };
+  const passedOn = addBadTurn(l, strict, {
+    what,
+    ...silenceOf(member(l, agent), generic(`${first} has the next turn.`), words),
+    writes: [leave(), tell(quote(`You have the next turn. ${choiceOf('keyword', others)}`), first)],
+    next: l.builder.idOf(first),
+  });
+  if (!asksAuthor) return addOpenGates(l, site, ways, passedOn);
+  const asked = addBadTurn(l, strict, { ...again, writes: [set(ASKED, ENTRY)] });
+  const decided = l.kit.when(part(site, 'asked'), `${ASKED} != null && ${ASKED} == ${ENTRY}`, passedOn, asked);
+  return addOpenGates(l, site, ways, decided);
 }
 
 function draw({ routes, first, speaking, ends }: Model, team: Team): Drawing {

@@ -13,16 +13,17 @@ import { bool, fault, int, list, map, name, phrase, record, some } from '@sluice
 import { agentShape, guarded, type Drawing } from '../drawing.ts';
 import { gateOf, member, part, type Lowering } from '../lowering.ts';
 import { demandEnding, demandTermination, addTermination } from '../termination.ts';
-import { readContracts, checkKey } from '../checks.ts';
+import { readContracts, readRunGate, checkKey } from '../checks.ts';
 import { checkSources, injectContext, readSources, sourceOf } from '../context.ts';
 import type { Reading, Check } from '../model.ts';
 import { addBadTurn, badTurns, silentSite, type Site } from '../bad-turn.ts';
 import { choiceOf, matchedPhrases, severalOf, silenceOf } from '../corrections.ts';
 import { addGate } from '../gate.ts';
+import { addOpenGates, type Way } from '../open-gates.ts';
 import { BAD, CONTEXT, MATCHED, PARTIAL, MESSAGE, STATE, TURNS, clean, tell } from '../slots.ts';
 import { addTeamTurn, messagesWith } from '../turn.ts';
 import { contextSource } from '../schema/agents.ts';
-import { sourceAgents } from '../schema/gates.ts';
+import { runGate, sourceAgents } from '../schema/gates.ts';
 import { lacking, strategy } from './strategy.ts';
 import { mayTake, warnOfShadows, sameTrigger } from './routing.ts';
 import { addFanOut, mergeSchema } from './fan-out.ts';
@@ -55,6 +56,7 @@ const transition = record(() => ({
   Signal: phrase().optional().describe('The signal that takes the transition; without it, every turn takes it.'),
   Contract: name().optional().describe('A contract that must hold.'),
   Contracts: some(name()).describe('Contracts that must all hold.'),
+  gate: runGate(),
   SourceAgents: sourceAgents(),
   MaxRevisits: int({ min: 0 }).default(0).describe('How often the transition may be taken; 0 for no limit.'),
   ReviewArtifactPath: name().optional().describe('The file with the objections that are still open.'),
@@ -179,7 +181,7 @@ function readTransition(from: string, raw: RawTransition, path: Path, known: Kno
     for (const key of ['Targets', 'Merge'] as const)
       without(key, '`Parallel: true`', 'Leave it out, or set `Parallel: true`.');
   if (raw.MaxRevisits === 0) without('ReviewArtifactPath', '`MaxRevisits`', 'Set `MaxRevisits`, or leave it out.');
-  return { raw, checks: readContracts(raw, path, reading) };
+  return { raw, checks: [...readContracts(raw, path, reading), ...readRunGate(raw, reading)] };
 }
 
 function checkParallel(from: string, raw: RawTransition, path: Path, reading: Reading): void {
@@ -196,6 +198,10 @@ function checkParallel(from: string, raw: RawTransition, path: Path, reading: Re
         `\`${target}\` is both a branch and the state after the join`,
         { help: 'Let `To` be a state of its own.' },
       );
+  if (raw.gate !== undefined)
+    report.error('bad-parallel', at(...path, 'gate'), 'a parallel transition has no `gate`', {
+      help: 'Put it on the transition that leaves the join state.',
+    });
   if (raw.Merge !== undefined) checkMerge(raw.Merge, path, reading);
   for (const key of ['Contract', 'Contracts', 'RecoveryAgent'] as const)
     if (raw[key] !== undefined)
@@ -331,7 +337,7 @@ function addTransitions(l: Lowering, machine: Machine, name: string, site: Site,
   });
   const silent =
     automatic === undefined
-      ? addTermination(l, site, addNudge(l, site, choice))
+      ? addTermination(l, site, addNudge(l, site, choice, open.flatMap(waysOf)))
       : addTransition(l, machine, name, site, automatic, audit);
   if (words.length === 0) return silent;
   const many = addBadTurn(l, site, {
@@ -346,13 +352,18 @@ function addTransitions(l: Lowering, machine: Machine, name: string, site: Site,
   return l.kit.set(part(site, 'match'), [set(MATCHED, matchedPhrases(words, false))], routed);
 }
 
-function addNudge(l: Lowering, site: Site, choice: string): NodeId {
+function waysOf({ raw, checks }: Transition): readonly Way[] {
+  return raw.Signal === undefined ? [] : [{ word: raw.Signal, what: `\`${raw.Signal}\``, checks }];
+}
+
+function addNudge(l: Lowering, site: Site, choice: string, ways: readonly Way[]): NodeId {
   const strict = silentSite(l, site);
   const generic = {
     type: 'no_signal',
     text: `text("No signal (", ${BAD} + 1, ${quote(`/${strict.limit}). The work stays with ${site.agent}. ${choice}`)})`,
   };
-  return addBadTurn(l, strict, { what: 'no signal', ...silenceOf(member(l, site.agent), generic, choice) });
+  const silence = silenceOf(member(l, site.agent), generic, { choice, ways });
+  return addOpenGates(l, site, ways, addBadTurn(l, strict, { what: 'no signal', ...silence }));
 }
 
 function addTransition(

@@ -6,6 +6,7 @@ import { addBadTurn, silentSite, type Correction, type Site } from '../../bad-tu
 import { checkKey, distinctChecks } from '../../checks.ts';
 import { choiceOf, matchedPhrases, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
+import { addOpenGates, type Way } from '../../open-gates.ts';
 import { exhausted, member, part, type Lowering } from '../../lowering.ts';
 import {
   BRANCHES,
@@ -115,19 +116,24 @@ function addEdges(
   }
   const last = cases.at(-1);
   const automatic = last?.when === 'true' ? last.to : null;
-  const otherwise = automatic ?? addTermination(l, site, addSilence(l, node, site, choiceOf('keyword', words)));
+  const ways = open.flatMap(({ raw, checks }): Way[] =>
+    raw.Keyword === undefined ? [] : [{ word: raw.Keyword, what: `\`${raw.Keyword}\``, checks }],
+  );
+  const otherwise = automatic ?? addTermination(l, site, addSilence(l, node, site, choiceOf('keyword', words), ways));
   if (words.length === 0) return otherwise;
   const routed = l.kit.pick(part(site, 'route'), automatic === null ? cases : cases.slice(0, -1), otherwise);
   return l.kit.set(part(site, 'match'), [set(MATCHED, matchedPhrases(words, true))], routed);
 }
 
-function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string): NodeId {
+function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string, ways: readonly Way[]): NodeId {
   const generic: Correction = {
     type: 'no_keyword_generic',
     text: quote(`No keyword of ${node.id} emitted. ${choice}`),
   };
-  const silence = node.inner === null ? silenceOf(member(l, site.agent), generic, choice) : { corrections: [generic] };
-  return addBadTurn(l, silentSite(l, site), { what: 'no keyword of this node', ...silence });
+  const silence =
+    node.inner === null ? silenceOf(member(l, site.agent), generic, { choice, ways }) : { corrections: [generic] };
+  const bad = addBadTurn(l, silentSite(l, site), { what: 'no keyword of this node', ...silence });
+  return node.inner === null ? addOpenGates(l, site, ways, bad) : bad;
 }
 
 /** Evidence, then a person, then the next node, a parallel group, or an earlier node in a new phase. */

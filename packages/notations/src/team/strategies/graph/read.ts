@@ -1,7 +1,7 @@
 /** Reads a graph and its sub-graphs: every end of every edge exists, every node leads on. */
 import { declareIds, isPoison, namesAt } from '@sluice-internal/compile/document';
 import type { Path } from '@sluice-internal/compile/source';
-import { readChecks } from '../../checks.ts';
+import { readChecks, readRunGate } from '../../checks.ts';
 import type { Reading } from '../../model.ts';
 import { checkMapReduce } from '../mapreduce.ts';
 import { checkScatterGather } from '../scattergather.ts';
@@ -62,7 +62,8 @@ function readEdge(raw: RawEdge, index: number, path: Path, declared: Declared, l
   warnOfCross(raw, path, layers, reading);
   // `Validators` takes precedence over `Validator`.
   const { Validator: _, ...rest } = raw;
-  const checks = readChecks(raw.Validators === undefined ? raw : rest, path, reading);
+  const evidence = readChecks(raw.Validators === undefined ? raw : rest, path, reading);
+  const checks = [...evidence, ...readRunGate(raw, reading)];
   return { raw, index, path, checks, back: layers.isBack(raw) };
 }
 
