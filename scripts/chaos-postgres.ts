@@ -15,7 +15,9 @@ const minutes = Number(values.minutes ?? 5);
 const first = Number(values.seed ?? Date.now() % 1_000_000);
 const chosen = FAULTS.filter((fault) => values.fault?.includes(fault) ?? true);
 if (!(minutes > 0) || !Number.isInteger(first) || chosen.length === 0) {
-  process.stderr.write(`usage: npm run chaos:postgres -- [--minutes N] [--seed S] [--fault NAME]…\nfaults: ${FAULTS.join(', ')}\n`);
+  process.stderr.write(
+    `usage: npm run chaos:postgres -- [--minutes N] [--seed S] [--fault NAME]…\nfaults: ${FAULTS.join(', ')}\n`,
+  );
   process.exitCode = 2;
 } else process.exitCode = (await attack()) === 0 ? 0 : 1;
 

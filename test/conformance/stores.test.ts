@@ -40,7 +40,7 @@ const dialects = new URL('../dialects/', import.meta.url);
 const examples = new URL('../../examples/', import.meta.url);
 const freshPath = freshPaths();
 
-describe('one journal on every store §conformance', () => {
+describe('one journal on every store', () => {
   let postgres: PostgresStore;
   let sqlite: Store;
   beforeAll(async () => {
@@ -97,7 +97,10 @@ async function compareAll(cases: readonly Case[], { sqlite, postgres }: Stores):
       for (const each of waiting) {
         const expected = journalOf(await play(each, openMemory(), createMemoryStore()));
         const memories = [createMemoryStore(), createMemoryStore()] as const;
-        const others = { sqlite: play(each, sharing(sqlite), memories[0]), postgres: play(each, sharing(postgres), memories[1]) };
+        const others = {
+          sqlite: play(each, sharing(sqlite), memories[0]),
+          postgres: play(each, sharing(postgres), memories[1]),
+        };
         for (const [kind, played] of Object.entries(others)) {
           const shared = difference(expected, journalOf(await played));
           // A case that opens a circuit breaker, or meets an open one, sees the other runs of the database.
@@ -116,14 +119,24 @@ function sharing(store: Store): Store {
   return Object.defineProperties({ id: store.id }, { ...rest, close: { value: async () => undefined } }) as Store;
 }
 
-async function play({ name, flow, script, input, answers, cancel }: Case, store: Store, memory: MemoryStore): Promise<Played> {
+async function play(
+  { name, flow, script, input, answers, cancel }: Case,
+  store: Store,
+  memory: MemoryStore,
+): Promise<Played> {
   const remembering = memoryPerformer(memory);
   const policy = policyPerformer();
   const performer = scriptedPerformer(script, {
     perform: (call) => (isMemoryCheck(call.command) ? remembering : policy).perform(call),
   });
   const engine = createRuntime({ store, clock: createVirtualClock(START), pickUp: false, performer });
-  return playOn(engine, flow, { input, seed: 1, answers, cancel, run: `r_${hash('sha256', name, 'hex').slice(0, 16)}` } as never);
+  return playOn(engine, flow, {
+    input,
+    seed: 1,
+    answers,
+    cancel,
+    run: `r_${hash('sha256', name, 'hex').slice(0, 16)}`,
+  } as never);
 }
 
 /**

@@ -74,10 +74,18 @@ export async function playRound(
     }
     await answering;
     const states = await untilEnded(direct, started);
-    const violations = [...crew.complaints(), ...states, ...effectsIn(log, started), ...(await audited(direct, started))];
+    const violations = [
+      ...crew.complaints(),
+      ...states,
+      ...effectsIn(log, started),
+      ...(await audited(direct, started)),
+    ];
     const lines = linesOf(log);
     const repeated = lines.length - new Set(lines).size;
-    return { violations, figures: { runs, kills, effects: lines.length - repeated, repeated, ms: Math.round(performance.now() - from) } };
+    return {
+      violations,
+      figures: { runs, kills, effects: lines.length - repeated, repeated, ms: Math.round(performance.now() - from) },
+    };
   } finally {
     await crew.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -136,7 +144,11 @@ async function strike(fault: Fault, { server, proxy, crew, chance, pauseMs }: Sc
 /** Starts the runs and leaves them to the workers. Half of them after a deploy of a changed flow. */
 async function startRuns(address: string, count: number): Promise<readonly string[]> {
   const store = openPostgres(address);
-  const engine = createEngine({ journal: store, pickUp: false, performer: { perform: () => new Promise(() => undefined) } });
+  const engine = createEngine({
+    journal: store,
+    pickUp: false,
+    performer: { perform: () => new Promise(() => undefined) },
+  });
   const flows = [campaignFlow(1), campaignFlow(2)] as readonly CompiledFlow[];
   const runs = await Promise.all(
     Array.from({ length: count }, (_, index) =>
@@ -177,7 +189,12 @@ async function answerAll(address: string, runs: readonly string[]): Promise<void
     }
   }
 }
-const SETTLED: ReadonlySet<string> = new Set(['approval-closed', 'already-answered', 'run-ended', 'approval-not-found']);
+const SETTLED: ReadonlySet<string> = new Set([
+  'approval-closed',
+  'already-answered',
+  'run-ended',
+  'approval-not-found',
+]);
 
 /** What did not end, or not as it should. */
 async function untilEnded(address: string, runs: readonly string[]): Promise<readonly string[]> {
@@ -189,7 +206,9 @@ async function untilEnded(address: string, runs: readonly string[]): Promise<rea
     }
     const all = await allOf((page) => store.index.list(page));
     const ended = new Map(all.map(({ run, status, code }) => [run, `${status} ${code ?? ''}`]));
-    return runs.filter((run) => ended.get(run) !== 'completed SUCCESS').map((run) => `${run} is ${ended.get(run) ?? 'lost'}`);
+    return runs
+      .filter((run) => ended.get(run) !== 'completed SUCCESS')
+      .map((run) => `${run} is ${ended.get(run) ?? 'lost'}`);
   } finally {
     await store.close();
   }
@@ -256,10 +275,12 @@ class Crew {
     child.on('exit', (code, signal) => {
       if (this.#workers.delete(child)) this.#complaints.push(`a worker ended by itself: ${code ?? signal} ${said}`);
     });
-    await new Promise<void>((resolve) => child.stdout.on('data', (text: Buffer) => {
-      hear(text);
-      if (said.includes('ready')) resolve();
-    }));
+    await new Promise<void>((resolve) =>
+      child.stdout.on('data', (text: Buffer) => {
+        hear(text);
+        if (said.includes('ready')) resolve();
+      }),
+    );
   }
 
   kill(chance: Chance): void {

@@ -13,7 +13,13 @@ export function campaignFlow(version = 1): CompiledFlow {
       entry: 'reserve',
       nodes: [
         { id: 'reserve', type: 'tool', tool: 'reserve', params: { version }, routes: [{ to: 'pay' }] },
-        { id: 'pay', type: 'tool', tool: 'pay', params: { amount: '{{event.payload.amount}}' }, routes: [{ to: 'who' }] },
+        {
+          id: 'pay',
+          type: 'tool',
+          tool: 'pay',
+          params: { amount: '{{event.payload.amount}}' },
+          routes: [{ to: 'who' }],
+        },
         {
           ...{ id: 'who', type: 'decision', expr: "event.payload.asks ? 'person' : 'nobody'" },
           routes: [

@@ -4,7 +4,18 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -47,8 +58,18 @@ export class PostgresServer {
     const { programs = embeddedPrograms(), fsync = false, port = await freePort(), settings = {} } = options;
     const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'sluice-postgres-'));
     mkdirSync(folder, { recursive: true });
-    const given = { fsync: fsync ? 'on' : 'off', ...(fsync ? {} : { full_page_writes: 'off' }), ...COMMON, ...settings };
-    const server = new PostgresServer(programs, port, folder, Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]));
+    const given = {
+      fsync: fsync ? 'on' : 'off',
+      ...(fsync ? {} : { full_page_writes: 'off' }),
+      ...COMMON,
+      ...settings,
+    };
+    const server = new PostgresServer(
+      programs,
+      port,
+      folder,
+      Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    );
     server.#makeCluster();
     await server.run();
     return server;
@@ -62,7 +83,12 @@ export class PostgresServer {
   /** Starts the server again, also after it was killed. */
   async run(): Promise<void> {
     const args = ['-D', this.#data, '-p', String(this.port), ...this.#settings];
-    const child = spawn(join(this.#programs, 'postgres'), args, { stdio: 'ignore', detached: true, cwd: this.folder, ...owner() });
+    const child = spawn(join(this.#programs, 'postgres'), args, {
+      stdio: 'ignore',
+      detached: true,
+      cwd: this.folder,
+      ...owner(),
+    });
     this.#process = child;
     for (const from = Date.now(); ; await sleep(50)) {
       if (await this.#answers()) return;
@@ -76,7 +102,9 @@ export class PostgresServer {
     const child = this.#process;
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    const children = spawnSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' }).stdout.split('\n').filter(Boolean);
+    const children = spawnSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' })
+      .stdout.split('\n')
+      .filter(Boolean);
     process.kill(child.pid, 'SIGKILL');
     for (const pid of children) {
       try {
@@ -123,8 +151,22 @@ export class PostgresServer {
     writeFileSync(secret, PASSWORD);
     mkdirSync(this.#data);
     const { uid, gid } = owner();
-    if (uid !== undefined && gid !== undefined) for (const path of [this.folder, this.#data, secret]) chownSync(path, uid, gid);
-    const args = ['-D', this.#data, '-U', USER, '-A', 'scram-sha-256', '--pwfile', secret, '--no-locale', '-E', 'UTF8', '--no-sync'];
+    if (uid !== undefined && gid !== undefined)
+      for (const path of [this.folder, this.#data, secret]) chownSync(path, uid, gid);
+    const args = [
+      '-D',
+      this.#data,
+      '-U',
+      USER,
+      '-A',
+      'scram-sha-256',
+      '--pwfile',
+      secret,
+      '--no-locale',
+      '-E',
+      'UTF8',
+      '--no-sync',
+    ];
     const made = spawnSync(join(this.#programs, 'initdb'), args, { encoding: 'utf8', cwd: this.folder, ...owner() });
     if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
   }
@@ -152,7 +194,11 @@ const COMMON = {
   autovacuum_naptime: '15s',
 };
 
-export async function runSql<Row extends pg.QueryResultRow>(url: string, text: string, values: readonly unknown[] = []): Promise<Row[]> {
+export async function runSql<Row extends pg.QueryResultRow>(
+  url: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
   const address = new URL(url);
   address.search = '';
   const client = new pg.Client({ connectionString: address.href });
@@ -168,7 +214,9 @@ export async function runSql<Row extends pg.QueryResultRow>(url: string, text: s
 /** Postgres refuses to run as root. */
 function owner(): { readonly uid?: number; readonly gid?: number } {
   if (process.getuid?.() !== 0) return {};
-  const [, , uid, gid] = (readFileSync('/etc/passwd', 'utf8').match(/^nobody:.*$/m)?.[0] ?? 'nobody:x:65534:65534').split(':');
+  const [, , uid, gid] = (
+    readFileSync('/etc/passwd', 'utf8').match(/^nobody:.*$/m)?.[0] ?? 'nobody:x:65534:65534'
+  ).split(':');
   return { uid: Number(uid), gid: Number(gid) };
 }
 
@@ -188,7 +236,10 @@ function embeddedPrograms(): string {
 function makeLinks(native: string): void {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return;
-  const links = JSON.parse(readFileSync(list, 'utf8')) as readonly { readonly source: string; readonly target: string }[];
+  const links = JSON.parse(readFileSync(list, 'utf8')) as readonly {
+    readonly source: string;
+    readonly target: string;
+  }[];
   for (const { source, target } of links) {
     const [from, to] = [join(native, '..', source), join(native, '..', target)];
     if (existsSync(to) || !existsSync(from)) continue;
@@ -238,7 +289,8 @@ export async function sharedPostgres(): Promise<(schema: string) => string> {
     if (Date.now() - from > START_MS || existsSync(join(folder, 'failed')))
       throw new Error('the shared Postgres does not start');
   const { port } = JSON.parse(readFileSync(ready, 'utf8')) as { readonly port: number };
-  return (schema) => `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${DATABASE}?schema=${schema}`;
+  return (schema) =>
+    `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${DATABASE}?schema=${schema}`;
 }
 
 /** It outlives the process of the test file that needed it first. */
@@ -255,7 +307,7 @@ export function stopShared(folder: string): void {
     const { pid } = JSON.parse(readFileSync(ready, 'utf8')) as { readonly pid: number };
     try {
       process.kill(pid, 'SIGINT');
-      for (const from = Date.now(); Date.now() - from < 10_000 && isAlive(pid); ) spawnSync('sleep', ['0.05']);
+      for (const from = Date.now(); Date.now() - from < 10_000 && isAlive(pid);) spawnSync('sleep', ['0.05']);
     } catch {
       // It has ended.
     }

@@ -240,7 +240,7 @@ function refuseScripted(run: RunId, { pins }: Origin): void {
 
 /** Tools that work on files find them only where they are. The run stays with the machines that have its folder and its code. */
 function demandPlaces(run: RunId, { pins }: Origin): void {
-  const needed = [pins?.workDir, ...Object.keys(pins?.modules ?? {})];
+  const needed = [pins?.workDir === undefined ? undefined : pins.documentDir, ...Object.keys(pins?.modules ?? {})];
   const missing = needed.find((path) => path !== undefined && isAbsolute(path) && !existsSync(path));
   if (missing === undefined) return;
   throw new SluiceError(

@@ -27,7 +27,10 @@ export interface FileOptions {
 }
 
 /** What a prompt shows of attachments, without their data. */
-export type StoredFiles = ReadonlyMap<string, { readonly name: string; readonly mediaType: string; readonly bytes: number }>;
+export type StoredFiles = ReadonlyMap<
+  string,
+  { readonly name: string; readonly mediaType: string; readonly bytes: number }
+>;
 
 export async function storedFiles(store: AttachmentStore, run: RunId): Promise<StoredFiles> {
   const files = new Map<string, { name: string; mediaType: string; bytes: number }>();

@@ -34,13 +34,15 @@ export function readAddress(location: string): PostgresAddress {
     new SluiceError('journal-unavailable', `\`${shown}\` is not the address of a database: ${why}`, help);
   if (url.hostname === '') throw wrong('it names no host');
   for (const name of url.searchParams.keys())
-    if (!PARAMETERS.includes(name))
-      throw wrong(`\`${name}\` is not a parameter`, 'Known are `schema` and `sslmode`.');
+    if (!PARAMETERS.includes(name)) throw wrong(`\`${name}\` is not a parameter`, 'Known are `schema` and `sslmode`.');
   const [database = '', ...rest] = url.pathname.replace(/^\//, '').split('/');
   if (rest.length > 0) throw wrong('a database has one name');
   const schema = url.searchParams.get('schema') ?? 'sluice';
   if (!isName(schema))
-    throw wrong(`the schema is \`${schema}\``, `A name has letters, digits and \`_\`, and at most ${NAME_MAX} of them.`);
+    throw wrong(
+      `the schema is \`${schema}\``,
+      `A name has letters, digits and \`_\`, and at most ${NAME_MAX} of them.`,
+    );
   const sslmode = url.searchParams.get('sslmode') ?? 'disable';
   if (!isMode(sslmode)) throw wrong(`\`sslmode\` is \`${sslmode}\``, `It is one of ${SSL_MODES.join(', ')}.`);
   return {

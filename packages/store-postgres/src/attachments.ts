@@ -15,7 +15,10 @@ export function createAttachments(database: Database): AttachmentStore {
   return {
     add: (run, { id, data, mediaType, name, origin }) =>
       database.transaction(async (inside) => {
-        await inside('INSERT INTO @attachments (id, data) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING', [id, Buffer.from(data)]);
+        await inside('INSERT INTO @attachments (id, data) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING', [
+          id,
+          Buffer.from(data),
+        ]);
         // An attachment that came with the input stays one, also if a tool returns the same data.
         await inside(
           `INSERT INTO @attachment_uses AS u (run, id, media_type, name, origin) VALUES ($1, $2, $3, $4, $5)
@@ -33,7 +36,10 @@ export function createAttachments(database: Database): AttachmentStore {
       const { media_type: mediaType, name, origin, data } = row;
       return { id, data, mediaType, name, origin };
     },
-    list: async (run) => (await query<{ id: string }>('SELECT id FROM @attachment_uses WHERE run = $1 ORDER BY id', [run])).map(({ id }) => id),
+    list: async (run) =>
+      (await query<{ id: string }>('SELECT id FROM @attachment_uses WHERE run = $1 ORDER BY id', [run])).map(
+        ({ id }) => id,
+      ),
     erase: (run) =>
       database.transaction(async (inside) => {
         const gone = await inside<{ id: string }>('DELETE FROM @attachment_uses WHERE run = $1 RETURNING id', [run]);

@@ -6,11 +6,12 @@ import { hashShared, linkAct, linkTombstone } from '@sluice-internal/engine/jour
 import { hashMail } from '@sluice-internal/engine/ports';
 import type { Journal, OperatorAct, Tombstone } from '@sluice-internal/engine/ports';
 import type { RunId } from '@sluice-internal/kernel/ir';
-import { SLOW_MS, inSchema } from './database.ts';
+import { SLOW_MS } from './database.ts';
 import type { Database, Query } from './database.ts';
 import { FUNCTIONS } from './functions.ts';
 import { Folded, hashHead } from './heads.ts';
 import type { HeadRow } from './heads.ts';
+import { inSchema } from './in-schema.ts';
 import { TABLES } from './schema.ts';
 import { hashRows } from './segments.ts';
 import type { FactsRow, QuestionRow } from './segments.ts';
@@ -74,7 +75,8 @@ const SELECT_RUN = `
 function brokenRow(row: RunRow): string | null {
   const { name, run, isListed, details, facts, questions, areOwn, events, head, storedEvents, storedHead } = row;
   const shown = hashRows(facts, questions ?? []);
-  if (name !== run || isListed !== true || shown !== details || !areOwn) return 'its entry in the list of runs was changed';
+  if (name !== run || isListed !== true || shown !== details || !areOwn)
+    return 'its entry in the list of runs was changed';
   const [stored, ended] = [storedEvents ?? 0, events ?? 0];
   if (stored < ended) return `its journal ends with event ${stored}, but ${ended} events were stored`;
   if (stored !== ended || storedHead !== head) return `event ${stored} is not the last one that was stored`;
@@ -88,10 +90,10 @@ export async function isIntact(query: Query, store: string, run: RunId): Promise
 }
 
 async function isNamed(query: Query, store: string, row: RunRow): Promise<boolean> {
-  const [entry] = await query<HeadRow>('SELECT chain, number, body, hash FROM @heads WHERE chain = $1 AND number = $2', [
-    row.chain,
-    row.number,
-  ]);
+  const [entry] = await query<HeadRow>(
+    'SELECT chain, number, body, hash FROM @heads WHERE chain = $1 AND number = $2',
+    [row.chain, row.number],
+  );
   if (entry === undefined || hashHead(store, entry.chain, entry.number, entry.body) !== entry.hash) return false;
   const { id, name, events, head, signed, listing } = row;
   const listed = JSON.stringify([id, name, events, head, signed, listing]);
@@ -110,8 +112,11 @@ async function brokenRun(database: Database, run: RunId): Promise<string | null>
   if (row === undefined) return brokenAbsence(query, run);
   const changed = brokenRow(row);
   if (changed !== null) return changed;
-  if (row.checkpoints !== row.signed) return `it has ${row.checkpoints} signed checkpoints, but ${row.signed} were stored`;
-  return (await isNamed(query, database.id, row)) ? null : 'its last entry in the chains of heads was changed or deleted';
+  if (row.checkpoints !== row.signed)
+    return `it has ${row.checkpoints} signed checkpoints, but ${row.signed} were stored`;
+  return (await isNamed(query, database.id, row))
+    ? null
+    : 'its last entry in the chains of heads was changed or deleted';
 }
 
 /** Acts of operators and shared values, on which every run depends. A changed value counts as absent. */
@@ -151,7 +156,9 @@ async function foldAll(query: Query, database: Database): Promise<string | Folde
 const CHANGED = 'the chains of heads were changed';
 
 async function foldHeads(query: Query, folded: Folded): Promise<boolean> {
-  const [cut] = await query<HeadRow>(`SELECT chain, number, body, hash FROM @heads WHERE number = 1 AND body LIKE '%,"cut":[%' LIMIT 1`);
+  const [cut] = await query<HeadRow>(
+    `SELECT chain, number, body, hash FROM @heads WHERE number = 1 AND body LIKE '%,"cut":[%' LIMIT 1`,
+  );
   if (cut !== undefined && !folded.takeRow(cut)) return false;
   let [chain, number] = [-1, -1];
   for (;;) {
@@ -169,8 +176,13 @@ async function foldHeads(query: Query, folded: Folded): Promise<boolean> {
 }
 
 /** All rows of a table with a numbered key, page by page. */
-async function* pagesOf<Row extends object>(query: Query, sql: string, key: string, of: (row: Row) => number): AsyncGenerator<Row> {
-  for (let last = -1; ; ) {
+async function* pagesOf<Row extends object>(
+  query: Query,
+  sql: string,
+  key: string,
+  of: (row: Row) => number,
+): AsyncGenerator<Row> {
+  for (let last = -1; ;) {
     const rows = await query<Row>(`${sql} WHERE ${key} > $1 ORDER BY ${key} LIMIT $2`, [last, PAGE]);
     yield* rows;
     const end = rows.at(-1);
@@ -208,7 +220,8 @@ async function brokenList(query: Query, { runs, gone }: Folded): Promise<string 
   for await (const row of pagesOf<RunRow>(query, SELECT_RUN, 'r.id', ({ id }) => id)) {
     const changed = gone.has(row.id) ? 'it was removed, and is listed' : brokenRow(row);
     if (changed !== null) return `run \`${row.run}\`: ${changed}`;
-    if (row.checkpoints !== row.signed) return `run \`${row.run}\`: it has ${row.checkpoints} signed checkpoints, but ${row.signed} were stored`;
+    if (row.checkpoints !== row.signed)
+      return `run \`${row.run}\`: it has ${row.checkpoints} signed checkpoints, but ${row.signed} were stored`;
     count += 1;
   }
   return count + gone.size === runs.size ? null : LISTS;
@@ -253,13 +266,17 @@ async function brokenActs(query: Query, folded: Folded): Promise<string | null> 
 const ACTS = 'an act of an operator was changed, added or deleted';
 
 async function brokenShared(query: Query, store: string, { shared }: Folded): Promise<string | null> {
-  const rows = await query<{ key: string; value: string; hash: string; changes: number }>('SELECT key, value, hash, changes FROM @shared');
+  const rows = await query<{ key: string; value: string; hash: string; changes: number }>(
+    'SELECT key, value, hash, changes FROM @shared',
+  );
   const [kept] = await query<{ shared: number }>('SELECT shared FROM @store');
   const areSame = rows.every(({ key, value, hash, changes }) => {
     const recorded = shared.get(key);
     return hashShared(store, key, value) === hash && recorded?.[0] === hash && recorded[1] === changes;
   });
-  return areSame && rows.length === shared.size && rows.length === kept?.shared ? null : 'a shared value was changed, added or deleted';
+  return areSame && rows.length === shared.size && rows.length === kept?.shared
+    ? null
+    : 'a shared value was changed, added or deleted';
 }
 
 /** The functions and triggers are those of this release. */
@@ -277,7 +294,9 @@ async function changedSchema(query: Query, schema: string): Promise<string | nul
     [schema],
   );
   const changed = functions.find(({ body }) => !bodies.has(body));
-  if (changed !== undefined || functions.length !== bodies.size) return `the functions of the schema were changed${changed === undefined ? '' : `: ${changed.name}`}`;
-  const areOwn = found.length === triggers.size && found.every(({ name, enabled }) => triggers.has(name) && enabled === 'O');
+  if (changed !== undefined || functions.length !== bodies.size)
+    return `the functions of the schema were changed${changed === undefined ? '' : `: ${changed.name}`}`;
+  const areOwn =
+    found.length === triggers.size && found.every(({ name, enabled }) => triggers.has(name) && enabled === 'O');
   return areOwn ? null : 'the triggers of the schema were changed';
 }

@@ -9,6 +9,7 @@ import { requireOptional } from '@sluice-internal/platform/packages';
 import { sslOf } from './address.ts';
 import type { PostgresAddress } from './address.ts';
 import { faultOf, isUndone } from './faults.ts';
+import { inSchema } from './in-schema.ts';
 import { migrate } from './migrate.ts';
 
 /** Longer than a commit takes on a busy server, and about as long as a lease. */
@@ -22,7 +23,11 @@ const TRIES_MAX = 5;
 type Pg = { readonly Pool: typeof Pool; readonly Client: typeof Client };
 export type Values = readonly unknown[];
 /** Runs a statement. Names that begin with `@` lie in the schema of the store. */
-export type Query = <Row extends QueryResultRow>(sql: string, values?: Values, waitMs?: number) => Promise<readonly Row[]>;
+export type Query = <Row extends QueryResultRow>(
+  sql: string,
+  values?: Values,
+  waitMs?: number,
+) => Promise<readonly Row[]>;
 
 export class Database {
   readonly address: PostgresAddress;
@@ -45,7 +50,11 @@ export class Database {
   /** The id of the store. It is known when the store was first reached. */
   get id(): string {
     if (this.#id !== '') return this.#id;
-    throw new SluiceError('journal-unavailable', `\`${this.address.shown}\` was not reached yet`, 'Wait for `ready()` of the store.');
+    throw new SluiceError(
+      'journal-unavailable',
+      `\`${this.address.shown}\` was not reached yet`,
+      'Wait for `ready()` of the store.',
+    );
   }
 
   /** Connects, and makes or checks the tables. After an error the next call tries again. */
@@ -175,11 +184,6 @@ export class Database {
   #fault(error: unknown): unknown {
     return this.#isClosed && !(error instanceof SluiceError) ? this.#closed() : faultOf(error, this.address);
   }
-}
-
-/** `@runs` is the table of the schema. */
-export function inSchema(sql: string, schema: string): string {
-  return sql.replaceAll(/@([a-z_]+)/g, (_, name: string) => `"${schema}".${name}`);
 }
 
 /** Numbers of 64 bits come as text otherwise. All of ours are below 2^53. */

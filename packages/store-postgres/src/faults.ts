@@ -23,8 +23,17 @@ export function faultOf(error: unknown, place: Place): unknown {
   if (!(error instanceof Error) || error instanceof SluiceError) return error;
   const code = codeOf(error);
   if (code === '53100')
-    return new SluiceError('disk-full', `the disk of ${place.shown} is full; nothing was written`, 'Free some space.', error);
-  if (code === '54000' || code === '54001' || /invalid string length|out of memory|requested length too large/i.test(error.message))
+    return new SluiceError(
+      'disk-full',
+      `the disk of ${place.shown} is full; nothing was written`,
+      'Free some space.',
+      error,
+    );
+  if (
+    code === '54000' ||
+    code === '54001' ||
+    /invalid string length|out of memory|requested length too large/i.test(error.message)
+  )
     return new SluiceError(
       'value-too-large',
       'a value is larger than the journal can store',
@@ -41,27 +50,56 @@ export function faultOf(error: unknown, place: Place): unknown {
 
 /** Reasons that a person has to remove. */
 function refused(error: Error, code: string, { shown, schema, user, database }: Place): Fault | null {
-  const name = user === undefined ? 'the user' : `user \`${user}\``;
   if (/does not support SSL/i.test(error.message))
-    return { message: `\`${shown}\` offers no TLS, and \`sslmode\` demands it`, help: 'Switch TLS on in the server, or leave `sslmode` out.' };
+    return {
+      message: `\`${shown}\` offers no TLS, and \`sslmode\` demands it`,
+      help: 'Switch TLS on in the server, or leave `sslmode` out.',
+    };
   if (/certificate|self.signed|altnames/i.test(error.message))
-    return { message: `the certificate of \`${shown}\` is refused: ${error.message}`, help: 'Name the authority in PGSSLROOTCERT, or use `sslmode=require`.' };
+    return {
+      message: `the certificate of \`${shown}\` is refused: ${error.message}`,
+      help: 'Name the authority in PGSSLROOTCERT, or use `sslmode=require`.',
+    };
+  return refusedByServer(error, code, { shown, schema, user, database });
+}
+
+function refusedByServer(
+  error: Error,
+  code: string,
+  { shown, schema, user, database }: Omit<Place, 'sslmode'>,
+): Fault | null {
+  const name = user === undefined ? 'the user' : `user \`${user}\``;
   if (code === '28000' && /no encryption|SSL off/i.test(error.message))
-    return { message: `\`${shown}\` demands TLS`, help: 'Add `?sslmode=require` or `?sslmode=verify-full` to the address.' };
+    return {
+      message: `\`${shown}\` demands TLS`,
+      help: 'Add `?sslmode=require` or `?sslmode=verify-full` to the address.',
+    };
   if (code === '28P01' || code === '28000' || /password must be a string|SASL/i.test(error.message))
-    return { message: `\`${shown}\` refuses ${name}: wrong password, or no right to connect`, help: 'Check user and password. The password can also be in PGPASSWORD.' };
+    return {
+      message: `\`${shown}\` refuses ${name}: wrong password, or no right to connect`,
+      help: 'Check user and password. The password can also be in PGPASSWORD.',
+    };
   if (code === '3D000')
-    return { message: `\`${shown}\`: there is no database \`${database ?? ''}\``, help: `Create it: \`createdb ${database ?? 'NAME'}\`.` };
+    return {
+      message: `\`${shown}\`: there is no database \`${database ?? ''}\``,
+      help: `Create it: \`createdb ${database ?? 'NAME'}\`.`,
+    };
   if (code === '42501')
-    return { message: `\`${shown}\`: ${name} has no right to make or use the schema \`${schema}\``, help: `An administrator runs \`CREATE SCHEMA ${schema} AUTHORIZATION ${user ?? 'USER'}\`.` };
+    return {
+      message: `\`${shown}\`: ${name} has no right to make or use the schema \`${schema}\``,
+      help: `An administrator runs \`CREATE SCHEMA ${schema} AUTHORIZATION ${user ?? 'USER'}\`.`,
+    };
   if (code === '25006')
     return { message: `\`${shown}\` is read-only: it may be a replica`, help: 'Name the primary server.' };
-  if (code === '53300') return { message: `\`${shown}\` has no free connection`, help: 'Raise `max_connections`, or use PgBouncer.' };
+  if (code === '53300')
+    return { message: `\`${shown}\` has no free connection`, help: 'Raise `max_connections`, or use PgBouncer.' };
   return null;
 }
 
 function isOfConnection(error: Error): boolean {
-  return /connection|timeout|terminated|socket|SSL|SASL|certificate|client was closed|ENOTFOUND|password/i.test(error.message);
+  return /connection|timeout|terminated|socket|SSL|SASL|certificate|client was closed|ENOTFOUND|password/i.test(
+    error.message,
+  );
 }
 
 function codeOf(error: unknown): string {

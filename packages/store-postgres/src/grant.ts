@@ -58,5 +58,9 @@ async function demandRole(query: Database['query'], role: string): Promise<void>
   if (found === undefined)
     throw new SluiceError('usage', `the database has no role \`${role}\``, `Create it: \`CREATE ROLE ${role} LOGIN\`.`);
   if (found.all)
-    throw new SluiceError('usage', `the role \`${role}\` sees the rows of all tenants already`, 'Name a role without these rights.');
+    throw new SluiceError(
+      'usage',
+      `the role \`${role}\` sees the rows of all tenants already`,
+      'Name a role without these rights.',
+    );
 }

@@ -194,4 +194,3 @@ const LOAD = `
       FROM @log l WHERE l.run = of.id AND l.after >= coalesce((SELECT seq FROM snap), $3::bigint)) AS appends,
     (SELECT json_agg(json_build_object('hash', b.hash, 'body', b.body) ORDER BY b.number) FROM @blobs b WHERE b.run = of.id) AS blobs
   FROM of`;
-

@@ -91,7 +91,8 @@ async function take(
   which: Parameters<Leases['claim']>[1],
   { plan: { gone, fence }, untils, now, elapsed }: Look,
 ): Promise<readonly RunId[]> {
-  const filter = 'run' in which ? [which.run, null, [], null] : [null, which.limit, which.except ?? [], which.tenant ?? null];
+  const filter =
+    'run' in which ? [which.run, null, [], null] : [null, which.limit, which.except ?? [], which.tenant ?? null];
   const [row] = await database.query<{ runs: readonly RunId[] }>(
     'SELECT @claim($1, $2::bigint[], $3::bigint[], $4::bigint[], $5, $6, $7::text[], $8, $9, $10) AS runs',
     [worker, gone, gone.map((id) => untils.get(id)), fence, ...filter, now, elapsed],

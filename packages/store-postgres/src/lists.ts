@@ -1,10 +1,20 @@
 /** Pages of runs, questions, tenants and tombstones. Each page is read through an index, from its cursor on. */
 import { badCursor, limitOf, pageOf, placeOf } from '@sluice-internal/engine/ports';
-import type { Index, ListedRun, OpenQuestion, QuestionFilter, RunEntry, RunFacts, RunFilter, Tombstone } from '@sluice-internal/engine/ports';
+import type {
+  Index,
+  ListedRun,
+  OpenQuestion,
+  QuestionFilter,
+  RunEntry,
+  RunFacts,
+  RunFilter,
+  Tombstone,
+} from '@sluice-internal/engine/ports';
 import { SLOW_MS } from './database.ts';
 import type { Database } from './database.ts';
 
-type Lists = Pick<Index, 'find' | 'list' | 'questions' | 'waiting' | 'tenants' | 'tombstones' | 'removed' | 'expired'>;
+type Lists = Pick<Index, 'find' | 'list' | 'questions' | 'waiting' | 'tenants'>;
+type Removed = Pick<Index, 'tombstones' | 'removed' | 'expired'>;
 
 export function createLists(database: Database): Lists {
   const { query } = database;
@@ -50,7 +60,14 @@ export function createLists(database: Database): Lists {
         ({ tenant }) => [Buffer.from(tenant).toString('base64url')],
       );
     },
-    removed: async (run) => (await query<Tombstone>(`${SELECT_TOMBSTONE} FROM @tombstones WHERE run = $1`, [run]))[0] ?? null,
+  };
+}
+
+export function createRemoved(database: Database): Removed {
+  const { query } = database;
+  return {
+    removed: async (run) =>
+      (await query<Tombstone>(`${SELECT_TOMBSTONE} FROM @tombstones WHERE run = $1`, [run]))[0] ?? null,
     tombstones: async (page = {}) => {
       const limit = limitOf(page);
       const [after = 0] = placeOf(page, 1) ?? [];
@@ -59,12 +76,13 @@ export function createLists(database: Database): Lists {
         [after, limit + 1],
       );
       const [store] = await query<{ head: string }>('SELECT tombstones AS head FROM @store');
-      const toTombstone = ({ number: _, ...tombstone }: Tombstone & { number: number }): Tombstone => tombstone;
-      return { ...pageOf(rows, limit, toTombstone, ({ number }) => [number]), head: store?.head ?? '' };
+      return { ...pageOf(rows, limit, tombstoneOf, ({ number }) => [number]), head: store?.head ?? '' };
     },
     expired: async (of, { runs, endedBefore }) => {
       const [scope, values] =
-        'flow' in of ? ['flow = $1 AND tenant IS NOT DISTINCT FROM $2', [of.flow, of.tenant]] : ['notation = $1 AND $2::text IS NULL', [of.notation, null]];
+        'flow' in of
+          ? ['flow = $1 AND tenant IS NOT DISTINCT FROM $2', [of.flow, of.tenant]]
+          : ['notation = $1 AND $2::text IS NULL', [of.notation, null]];
       const found = await query<{ run: string }>(
         `SELECT run FROM (
            SELECT run, started_at, id, updated_at, row_number() OVER (ORDER BY started_at, id) AS place FROM @runs WHERE ${scope} AND ${HAS_ENDED}
@@ -98,7 +116,11 @@ function listQuery(filter: RunFilter, place: readonly number[] | null, rows: num
   return { sql: `SELECT * FROM (${parts.join(' UNION ALL ')}) found ORDER BY id DESC LIMIT ${limit}`, values };
 }
 
-function conditionsOf(filter: RunFilter, place: readonly number[] | null, value: (given: string | number) => string): readonly string[] {
+function conditionsOf(
+  filter: RunFilter,
+  place: readonly number[] | null,
+  value: (given: string | number) => string,
+): readonly string[] {
   const { since, until, prefix = '', due, changedSince, changedUntil } = filter;
   const conditions = EQUAL.flatMap((field) => {
     const given = filter[field];
@@ -129,7 +151,9 @@ function questionQuery({ run, tenant }: QuestionFilter, place: readonly number[]
   if (place !== null) {
     const [askedAt = 0, id = 0, position = 0] = place;
     const [a, b, c] = [value(askedAt), value(id), value(position)];
-    conditions.push(`q.asked_at <= ${a} AND (q.asked_at < ${a} OR q.run < ${b} OR (q.run = ${b} AND q.position > ${c}))`);
+    conditions.push(
+      `q.asked_at <= ${a} AND (q.asked_at < ${a} OR q.run < ${b} OR (q.run = ${b} AND q.position > ${c}))`,
+    );
   }
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   return {
@@ -170,7 +194,8 @@ type RunRow = RunEntry &
   };
 
 function toEntry(row: RunRow): RunEntry {
-  const { run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, thread, parent } = row;
+  const { run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, thread, parent } =
+    row;
   return { run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, thread, parent };
 }
 
@@ -180,6 +205,10 @@ function toListed(row: RunRow): ListedRun {
   const error = type === null ? null : { type, message: message ?? '' };
   const costUsd = micros / 1_000_000;
   return { ...toEntry(row), facts: { seq, steps, inputTokens, outputTokens, costUsd, questions, node, error } };
+}
+
+function tombstoneOf({ run, events, hash, at, tenant, file, link }: Tombstone): Tombstone {
+  return { run, events, hash, at, tenant, file, link };
 }
 
 const SELECT_TOMBSTONE = 'SELECT run, events, hash, at, tenant, file, link';

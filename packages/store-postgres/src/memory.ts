@@ -54,7 +54,12 @@ export function createMemory({ query }: Pick<Database, 'query'>, onViolation: On
       const added = await query(
         `INSERT INTO @memory (id, owner, tenant, run, state, at, expires_at, body, words, vector)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, array_to_tsvector($9::text[]), $10) ON CONFLICT (id) DO NOTHING RETURNING 1`,
-        [...[id, ownerKey(owner), owner.tenant, run, state, at, expiresAt], memoryBody(entry), words.map(indexed), stored],
+        [
+          ...[id, ownerKey(owner), owner.tenant, run, state, at, expiresAt],
+          memoryBody(entry),
+          words.map(indexed),
+          stored,
+        ],
       );
       return added.length > 0 ? entry : ((await accessed(caller, 'write', id)) ?? entry);
     },
@@ -83,7 +88,11 @@ export function createMemory({ query }: Pick<Database, 'query'>, onViolation: On
 }
 
 /** Entries that fit come first, then the newest. */
-async function find(query: Database['query'], caller: MemoryCaller, given: MemoryQuery): Promise<readonly MemoryEntry[]> {
+async function find(
+  query: Database['query'],
+  caller: MemoryCaller,
+  given: MemoryQuery,
+): Promise<readonly MemoryEntry[]> {
   const { text = '', vector, limit = Number.MAX_SAFE_INTEGER, only = false, now } = given;
   const { sql, values } = ownedBy(caller);
   const visible = isOperator(caller) ? sql : `${sql} AND state = 'active' AND expires_at > ${Math.floor(now)}`;
@@ -99,14 +108,20 @@ async function find(query: Database['query'], caller: MemoryCaller, given: Memor
   };
   const byVector = async (wanted: readonly number[]): Promise<readonly MemoryEntry[]> =>
     (await query<Row>(`SELECT ${COLUMNS} FROM @memory WHERE ${visible} AND vector IS NOT NULL`, values))
-      .map((row) => ({ entry: memoryEntry(row), score: similarity(wanted, JSON.parse(row.vector ?? '[]') as number[]) }))
+      .map((row) => ({
+        entry: memoryEntry(row),
+        score: similarity(wanted, JSON.parse(row.vector ?? '[]') as number[]),
+      }))
       .filter(({ score }) => score > 0)
       .toSorted((a, b) => b.score - a.score)
       .map(({ entry }) => entry);
   const fitting = vector === undefined ? await byWords() : await byVector(vector);
   const isOffered = (entry: MemoryEntry): boolean => isOperator(caller) || entry.state === 'active';
   if (only) return fitting.slice(0, limit).filter(isOffered);
-  const latest = await query<Row>(`SELECT ${COLUMNS} FROM @memory WHERE ${visible} ORDER BY at DESC, number DESC LIMIT $2`, [...values, limit]);
+  const latest = await query<Row>(
+    `SELECT ${COLUMNS} FROM @memory WHERE ${visible} ORDER BY at DESC, number DESC LIMIT $2`,
+    [...values, limit],
+  );
   const seen = new Set(fitting.map(({ id }) => id));
   const others = latest.map(memoryEntry).filter(({ id }) => !seen.has(id));
   return [...fitting, ...others].slice(0, limit).filter(isOffered);

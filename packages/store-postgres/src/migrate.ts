@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type { PostgresAddress } from './address.ts';
-import { inSchema } from './database.ts';
+import { inSchema } from './in-schema.ts';
 import { FUNCTIONS } from './functions.ts';
 import { TABLES, VERSION } from './schema.ts';
 
@@ -28,7 +28,11 @@ export async function migrate(client: ClientBase, address: PostgresAddress, opti
   const { rows } = await client.query<{ id: string }>(inSchema('SELECT id FROM @store', address.schema));
   const [row] = rows;
   if (row !== undefined) return row.id;
-  throw new SluiceError('journal-damaged', `\`${address.shown}\` has no id: its row was deleted`, 'Restore it from a backup.');
+  throw new SluiceError(
+    'journal-damaged',
+    `\`${address.shown}\` has no id: its row was deleted`,
+    'Restore it from a backup.',
+  );
 }
 
 interface Version {
@@ -39,23 +43,38 @@ interface Version {
 
 /** A server that confirms a commit before it is on the disk would lose decisions whose effects were made. */
 async function demandServer(client: ClientBase, { shown }: PostgresAddress, { onNotice }: Options): Promise<void> {
-  const { rows } = await client.query<{ version: number; commit: string; fsync: string; replica: boolean; name: string }>(
+  const { rows } = await client.query<{
+    version: number;
+    commit: string;
+    fsync: string;
+    replica: boolean;
+    name: string;
+  }>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('synchronous_commit') AS commit,
        current_setting('fsync') AS fsync, pg_is_in_recovery() AS replica, current_setting('server_version') AS name`,
   );
   const [row] = rows;
   if (row === undefined) return;
   if (row.version < SERVER_MIN)
-    throw new SluiceError('journal-unavailable', `\`${shown}\` runs Postgres ${row.name}; Sluice needs 14 or later`, 'Upgrade the server.');
+    throw new SluiceError(
+      'journal-unavailable',
+      `\`${shown}\` runs Postgres ${row.name}; Sluice needs 14 or later`,
+      'Upgrade the server.',
+    );
   if (row.replica)
-    throw new SluiceError('journal-unavailable', `\`${shown}\` is a replica, and takes no writes`, 'Name the primary server.');
+    throw new SluiceError(
+      'journal-unavailable',
+      `\`${shown}\` is a replica, and takes no writes`,
+      'Name the primary server.',
+    );
   if (row.commit === 'off')
     throw new SluiceError(
       'journal-unsafe',
       `\`${shown}\` has \`synchronous_commit = off\`: it confirms commits that a crash can lose`,
       'Set it to `on` for this user: `ALTER ROLE NAME SET synchronous_commit = on`.',
     );
-  if (row.fsync === 'off') onNotice(`\`${shown}\` has \`fsync = off\`: a crash of its machine can lose commits. This is for tests only.`);
+  if (row.fsync === 'off')
+    onNotice(`\`${shown}\` has \`fsync = off\`: a crash of its machine can lose commits. This is for tests only.`);
 }
 
 async function versionOf(client: ClientBase, { schema, shown }: PostgresAddress): Promise<Version | null> {
@@ -75,7 +94,11 @@ async function versionOf(client: ClientBase, { schema, shown }: PostgresAddress)
   const { rows } = await client.query<Version>(inSchema('SELECT version, reads, writes FROM @store_version', schema));
   const [row] = rows;
   if (row !== undefined) return row;
-  throw new SluiceError('journal-damaged', `\`${shown}\` has no version: its row was deleted`, 'Restore it from a backup.');
+  throw new SluiceError(
+    'journal-damaged',
+    `\`${shown}\` has no version: its row was deleted`,
+    'Restore it from a backup.',
+  );
 }
 
 /** Refuses before anything is written. */

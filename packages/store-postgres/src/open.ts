@@ -1,6 +1,13 @@
 /** A store in one schema of a Postgres database, which workers on several machines share. */
 import { refuseEmpty } from '@sluice-internal/engine/ports';
-import type { MemoryStore, AttachmentStore, OnViolation, PiiStore, Store, StoreClock } from '@sluice-internal/engine/ports';
+import type {
+  MemoryStore,
+  AttachmentStore,
+  OnViolation,
+  PiiStore,
+  Store,
+  StoreClock,
+} from '@sluice-internal/engine/ports';
 import { readAddress } from './address.ts';
 import { createAttachments } from './attachments.ts';
 import { Database } from './database.ts';
@@ -8,7 +15,7 @@ import { Hints } from './hints.ts';
 import { Commits, createJournal } from './journal.ts';
 import { Lane } from './lane.ts';
 import { createLeases } from './leases.ts';
-import { createLists } from './lists.ts';
+import { createLists, createRemoved } from './lists.ts';
 import { createMail } from './mail.ts';
 import { createMemory } from './memory.ts';
 import { compactHeads, createRetain } from './retain.ts';
@@ -30,6 +37,8 @@ export interface PostgresOptions {
 
 /** A store in Postgres keeps everything that a run has. */
 export type PostgresStore = Store & {
+  /** Connects, and makes the schema. Rejects with the reason why the store cannot be used. */
+  ready(): Promise<void>;
   readonly pii: PiiStore;
   readonly attachments: AttachmentStore;
   readonly memory: MemoryStore;
@@ -63,7 +72,7 @@ export function openPostgres(address: string, options: PostgresOptions = {}): Po
       onReleased: (runs) => hints.send(runs, true),
     }),
     mail: createMail(database, others, (run) => hints.send([run], true)),
-    index: { ...createLists(database), ...createRetain(database, others) },
+    index: { ...createLists(database), ...createRemoved(database), ...createRetain(database, others) },
     shared: createShared(database, others),
     pii: createVaultStore({ query: database.query, transaction: database.transaction.bind(database) }),
     attachments: createAttachments(database),

@@ -29,7 +29,9 @@ export function createRetain(database: Database, lane: Lane): Pick<Index, 'remov
     },
     describe: async (run, details) => {
       await database.ready();
-      const { head } = await lane.record((place) => database.transaction((query) => describe(query, database.id, place, run, details)));
+      const { head } = await lane.record((place) =>
+        database.transaction((query) => describe(query, database.id, place, run, details)),
+      );
       return head !== null;
     },
   };
@@ -47,7 +49,13 @@ interface Removed {
 
 const NONE = { head: null };
 
-async function removeOne(query: Query, store: string, place: Place, run: RunId, file: string | null): Promise<{ readonly head: Head | null }> {
+async function removeOne(
+  query: Query,
+  store: string,
+  place: Place,
+  run: RunId,
+  file: string | null,
+): Promise<{ readonly head: Head | null }> {
   const [row] = await query<Removed>(
     `SELECT r.id, e.events, e.head, r.tenant, r.graph, s.tombstones AS last, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at
      FROM @store s, @runs r JOIN @ends e ON e.run = r.id WHERE r.run = $1 AND r.${HAS_ENDED} FOR UPDATE OF s, r`,
@@ -70,13 +78,21 @@ async function removeOne(query: Query, store: string, place: Place, run: RunId, 
   for (const table of ['log', 'blobs', 'snapshots', 'checkpoints', 'mail', 'run_facts', 'questions'])
     await query(`DELETE FROM @${table} WHERE run = $1`, [id]);
   await query('DELETE FROM @runs WHERE id = $1', [id]);
-  await query('DELETE FROM @flows WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM @runs WHERE graph = $1)', [graph]).catch(() => undefined);
+  await query('DELETE FROM @flows WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM @runs WHERE graph = $1)', [graph]).catch(
+    () => undefined,
+  );
   const done = letters.length === 0 ? '' : `,"done":[${letters.map((letter) => letter.id).join(',')}]`;
   return recorded(query, place, `,"gone":[[${id},${JSON.stringify(link)}]]${done}`);
 }
 
 /** Replaces the details of a run. Nothing happens if they were the same, or if another part of the run was changed from outside. */
-async function describe(query: Query, store: string, place: Place, run: RunId, details: RunDetails): Promise<{ readonly head: Head | null }> {
+async function describe(
+  query: Query,
+  store: string,
+  place: Place,
+  run: RunId,
+  details: RunDetails,
+): Promise<{ readonly head: Head | null }> {
   const [row] = await query<{ id: number; details: string; intact: boolean; shown: boolean }>(
     `SELECT r.id, r.details, e.listing = @listing($2, r, f.hash) AS intact
      FROM @runs r JOIN @ends e ON e.run = r.id LEFT JOIN @flows f ON f.id = r.graph WHERE r.run = $1 FOR UPDATE OF e, r`,
@@ -84,7 +100,19 @@ async function describe(query: Query, store: string, place: Place, run: RunId, d
   );
   if (row === undefined || !row.intact) return NONE;
   if (row.details === hashDetails(details) && (await isIntact(query, store, run))) return NONE;
-  const append = { run, after: 1, count: 1, at: 0, body: '', hash: '', blobs: [], entry: null, flow: null, snapshot: null, details };
+  const append = {
+    run,
+    after: 1,
+    count: 1,
+    at: 0,
+    body: '',
+    hash: '',
+    blobs: [],
+    entry: null,
+    flow: null,
+    snapshot: null,
+    details,
+  };
   const [, , , more] = valuesOf([{ worker: '', appends: [append], at: [0], size: 0 }]);
   await query('SELECT @store_more(NULL, ARRAY[0], ARRAY[$1::bigint], $2::json)', [row.id, more]);
   const [end] = await query<{ record: string }>(

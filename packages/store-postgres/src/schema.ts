@@ -283,10 +283,16 @@ CREATE TRIGGER ${table}_truncate BEFORE TRUNCATE ON @${table} FOR EACH STATEMENT
   )
   .join('')}
 ${['log', 'blobs', 'checkpoints']
-  .map((table) => `CREATE TRIGGER ${table}_delete BEFORE DELETE ON @${table} FOR EACH ROW EXECUTE FUNCTION @refuse_removal();`)
+  .map(
+    (table) =>
+      `CREATE TRIGGER ${table}_delete BEFORE DELETE ON @${table} FOR EACH ROW EXECUTE FUNCTION @refuse_removal();`,
+  )
   .join('\n')}
 ${['acts', 'tombstones']
-  .map((table) => `CREATE TRIGGER ${table}_delete BEFORE DELETE ON @${table} FOR EACH ROW EXECUTE FUNCTION @refuse_change();`)
+  .map(
+    (table) =>
+      `CREATE TRIGGER ${table}_delete BEFORE DELETE ON @${table} FOR EACH ROW EXECUTE FUNCTION @refuse_change();`,
+  )
   .join('\n')}
 CREATE TRIGGER heads_delete BEFORE DELETE ON @heads FOR EACH ROW EXECUTE FUNCTION @refuse_cut();
 CREATE TRIGGER tombstones_insert BEFORE INSERT ON @tombstones FOR EACH ROW EXECUTE FUNCTION @demand_ended();

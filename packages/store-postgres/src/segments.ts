@@ -84,13 +84,24 @@ export function valuesOf(segments: readonly Segment[]): readonly (string | reado
     const first = appends[0] as Append;
     const end = { e: last.after + last.count, h: last.hash, g: signed, m: changes ? 1 : 0 };
     heads.push({ i, r: first.run, a: first.after, ...end });
-    for (const { after: a, count: n, at: t, body: b, hash: h } of appends) log.push({ i, p: position++, a, n, t, b, h });
+    for (const { after: a, count: n, at: t, body: b, hash: h } of appends)
+      log.push({ i, p: position++, a, n, t, b, h });
   });
   const names = segments.map(({ appends }) => (appends[0] as Append).run);
   return [JSON.stringify(heads), names, JSON.stringify(log), more.text()];
 }
 
 type Rows = object[];
+
+/** What changes in the row of a run: state, code, deadline, time, and the hash of its details. */
+interface Listed {
+  readonly i: number;
+  readonly s: string | null;
+  readonly c: string | null;
+  readonly d: number | null;
+  readonly t: number | null;
+  readonly k: string | null;
+}
 
 /** What a commit stores besides rows of the log. Most store nothing. */
 class More {
@@ -100,21 +111,27 @@ class More {
   /** True if the row of the run in `runs` changes. */
   take(i: number, appends: readonly Append[]): boolean {
     for (const append of appends) this.#takeRows(i, append);
-    const entered = appends.findLast(({ entry }) => entry !== null);
-    const details = appends.findLast((append) => append.details !== undefined)?.details;
-    if (details !== undefined) this.#takeDetails(i, details);
-    const k = details === undefined ? null : hashDetails(details);
+    const listed = this.#listedOf(i, appends);
     const [first] = appends;
-    const { entry } = entered ?? { entry: null };
-    const listed = { i, s: entry?.status ?? null, c: entry?.code ?? null, d: entry?.due ?? null, t: entered?.at ?? null, k };
     if (first?.entry?.first !== undefined && first.after === 0) {
       const { flow, notation, startedAt: started, tenant, user: usr, thread, parent } = first.entry.first;
       const { hash: graph = '' } = first.flow ?? {};
       this.#add('starts', { ...listed, r: first.run, graph, flow, notation, started, tenant, usr, thread, parent });
       return true;
     }
-    if (entry !== null || k !== null) this.#add('entries', listed);
-    return entry !== null || k !== null;
+    const changes = listed.s !== null || listed.k !== null;
+    if (changes) this.#add('entries', listed);
+    return changes;
+  }
+
+  #listedOf(i: number, appends: readonly Append[]): Listed {
+    const details = appends.findLast((append) => append.details !== undefined)?.details;
+    if (details !== undefined) this.#takeDetails(i, details);
+    const k = details === undefined ? null : hashDetails(details);
+    const entered = appends.findLast(({ entry }) => entry !== null);
+    if (entered === undefined || entered.entry === null) return { i, s: null, c: null, d: null, t: null, k };
+    const { status: s, code: c, due: d } = entered.entry;
+    return { i, s, c, d, t: entered.at, k };
   }
 
   #takeRows(i: number, { flow, blobs, snapshot, checkpoint }: Append): void {

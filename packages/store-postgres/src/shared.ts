@@ -27,18 +27,28 @@ export function createShared(database: Database, lane: Lane): Cells {
 
   const swapIn = async (query: Query, place: Place, { key, version, text, act }: Swap, damaged: string | null) => {
     const hashed = hashShared(database.id, key, text);
-    const given = act === null ? null : JSON.stringify({ at: act.at, who: act.by, what: act.what, why: act.why, link: act.link });
+    const given =
+      act === null ? null : JSON.stringify({ at: act.at, who: act.by, what: act.what, why: act.why, link: act.link });
     const values = [...place, key, version, damaged, text, hashed, given];
     const [row] = await query<{ r: Head | null }>(SWAP, values);
     return { head: headIn(row?.r as never) };
   };
-  const swapWithAct = (place: Place, swap: Omit<Swap, 'act'>, act: Omit<OperatorAct, 'key' | 'link'>, damaged: string | null) =>
+  const swapWithAct = (
+    place: Place,
+    swap: Omit<Swap, 'act'>,
+    act: Omit<OperatorAct, 'key' | 'link'>,
+    damaged: string | null,
+  ) =>
     database.transaction(async (query) => {
       const [last] = await query<{ acts: string }>('SELECT acts FROM @store FOR UPDATE');
       const link = linkAct(last?.acts ?? '', { ...act, key: swap.key });
       return swapIn(query, place, { ...swap, act: { ...act, link } }, damaged);
     });
-  const trySwap = async (swap: Omit<Swap, 'act'>, act: Omit<OperatorAct, 'key' | 'link'> | undefined, damaged: string | null) => {
+  const trySwap = async (
+    swap: Omit<Swap, 'act'>,
+    act: Omit<OperatorAct, 'key' | 'link'> | undefined,
+    damaged: string | null,
+  ) => {
     const { head } = await lane.record((place) =>
       act === undefined
         ? swapIn(database.query, place, { ...swap, act: null }, damaged)
@@ -65,6 +75,12 @@ export function createShared(database: Database, lane: Lane): Cells {
       );
       return rows.map((row) => ({ key: row.key, ...cellIn(row) })).filter(({ value }) => value !== null);
     },
+    ...createRecords(database),
+  };
+}
+
+function createRecords(database: Database): Pick<Cells, 'integrity' | 'acts'> {
+  return {
     integrity: async () => {
       const [store] = await database.query<{ acts: string }>('SELECT acts FROM @store');
       const rows = await database.query<Row>('SELECT key, value, hash FROM @shared ORDER BY key');

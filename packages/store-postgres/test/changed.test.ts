@@ -13,15 +13,38 @@ beforeAll(async () => {
 
 /** Other columns are caches, times of leases, or data that is checked where it is used. */
 const FREE: ReadonlySet<string> = new Set([
-  ...['store_version.version', 'store_version.reads', 'store_version.writes', 'store_version.one', 'store.one', 'store.base'],
-  ...['workers.id', 'workers.worker', 'workers.until', 'workers.term', 'workers.fenced', 'workers.process', 'runs.owner'],
+  ...[
+    'store_version.version',
+    'store_version.reads',
+    'store_version.writes',
+    'store_version.one',
+    'store.one',
+    'store.base',
+  ],
+  ...[
+    'workers.id',
+    'workers.worker',
+    'workers.until',
+    'workers.term',
+    'workers.fenced',
+    'workers.process',
+    'runs.owner',
+  ],
   // A snapshot with another hash than the chain is not used, and its state is compared with the chain when the run is loaded.
   ...['snapshots.run', 'snapshots.seq', 'snapshots.hash', 'snapshots.body'],
   // The order of the feed, and of blobs.
   ...['log.place', 'blobs.number'],
   // Verified with the journal of the run: see the engine's own tests of tampering.
   ...['log.after', 'log.count', 'log.at', 'log.body', 'log.hash', 'log.run', 'blobs.run', 'blobs.hash', 'blobs.body'],
-  ...['flows.text', 'flows.id', 'checkpoints.seq', 'checkpoints.head', 'checkpoints.at', 'checkpoints.key', 'checkpoints.signature'],
+  ...[
+    'flows.text',
+    'flows.id',
+    'checkpoints.seq',
+    'checkpoints.head',
+    'checkpoints.at',
+    'checkpoints.key',
+    'checkpoints.signature',
+  ],
   // Not part of the link of an act or a tombstone: its place in the table.
   ...['acts.number', 'tombstones.number'],
   ...['tenant_roles.role', 'tenant_roles.tenant'],
@@ -31,7 +54,16 @@ const SEALED = ['pii_tokens', 'pii_numbers', 'attachments', 'attachment_uses', '
 async function filled(schema: string): Promise<PostgresStore> {
   const store = openPostgres(url(schema));
   await store.leases.renew('w1', 60_000);
-  const facts = { seq: 1, steps: 1, inputTokens: 1, outputTokens: 1, costUsd: 1, questions: 1, node: 'a', error: { type: 'E', message: 'm' } };
+  const facts = {
+    seq: 1,
+    steps: 1,
+    inputTokens: 1,
+    outputTokens: 1,
+    costUsd: 1,
+    questions: 1,
+    node: 'a',
+    error: { type: 'E', message: 'm' },
+  };
   const questions = [{ id: 'a_1', node: 'a', askedAt: 1, expiresAt: 2 }];
   const [one, two, gone] = [new Chain('r1'), new Chain('r2'), new Chain('r3')];
   const start = { tenant: 't', user: 'u', thread: 'th', parent: 'p' };
@@ -49,7 +81,9 @@ async function filled(schema: string): Promise<PostgresStore> {
   return store;
 }
 
-async function columnsOf(schema: string): Promise<readonly { readonly table: string; readonly column: string; readonly type: string }[]> {
+async function columnsOf(
+  schema: string,
+): Promise<readonly { readonly table: string; readonly column: string; readonly type: string }[]> {
   return runSql(
     url('public'),
     `SELECT table_name AS table, column_name AS column, data_type AS type FROM information_schema.columns WHERE table_schema = $1
@@ -76,7 +110,11 @@ test('a change of any column is found', async () => {
     const status = column === 'status' ? "CASE status WHEN 'running' THEN 'pending' ELSE 'failed' END" : undefined;
     const value = status ?? `${column === 'user' ? '"user"' : column} ${OTHER[type] ?? "|| 'x'"}`;
     const quoted = column === 'user' ? '"user"' : column;
-    const undo = await change(schema, `UPDATE ${schema}.${table} SET ${quoted} = ${value} WHERE ${quoted} IS NOT NULL`, table);
+    const undo = await change(
+      schema,
+      `UPDATE ${schema}.${table} SET ${quoted} = ${value} WHERE ${quoted} IS NOT NULL`,
+      table,
+    );
     const found = (await store.journal.broken?.()) ?? (await brokenAny(store));
     if (found === null) notFound.push(name);
     await undo();
@@ -86,25 +124,40 @@ test('a change of any column is found', async () => {
   await store.close();
 });
 
-test.each(['heads', 'ends', 'runs', 'run_facts', 'questions', 'tombstones', 'mail', 'shared', 'acts', 'checkpoints', 'log'])(
-  'a row that is deleted from %s is found',
-  async (table) => {
-    const schema = freshSchema();
-    const store = await filled(schema);
-    const first = `ctid = (SELECT ctid FROM ${schema}.${table} ORDER BY ctid DESC LIMIT 1)`;
-    await change(schema, `DELETE FROM ${schema}.${table} WHERE ${first}`, table);
-    expect(await store.journal.broken?.()).not.toBeNull();
-    await store.close();
-  },
-);
+test.each([
+  'heads',
+  'ends',
+  'runs',
+  'run_facts',
+  'questions',
+  'tombstones',
+  'mail',
+  'shared',
+  'acts',
+  'checkpoints',
+  'log',
+])('a row that is deleted from %s is found', async (table) => {
+  const schema = freshSchema();
+  const store = await filled(schema);
+  const first = `ctid = (SELECT ctid FROM ${schema}.${table} ORDER BY ctid DESC LIMIT 1)`;
+  await change(schema, `DELETE FROM ${schema}.${table} WHERE ${first}`, table);
+  expect(await store.journal.broken?.()).not.toBeNull();
+  await store.close();
+});
 
 test('a change of an event is found by the chain of its run, and a value that goes back to an older one by the heads', async () => {
   const schema = freshSchema();
   const store = await filled(schema);
-  const [before] = await runSql<{ value: string; hash: string; changes: string }>(url('public'), `SELECT * FROM ${schema}.shared WHERE key = 'key'`);
+  const [before] = await runSql<{ value: string; hash: string; changes: string }>(
+    url('public'),
+    `SELECT * FROM ${schema}.shared WHERE key = 'key'`,
+  );
   const { version } = await store.shared.get('key');
   await store.shared.swap('key', version, 2);
-  await runSql(url('public'), `UPDATE ${schema}.shared SET value = $1, hash = $2 WHERE key = 'key'`, [before?.value, before?.hash]);
+  await runSql(url('public'), `UPDATE ${schema}.shared SET value = $1, hash = $2 WHERE key = 'key'`, [
+    before?.value,
+    before?.hash,
+  ]);
   expect(await store.journal.broken?.()).toMatch(/a shared value/);
   await change(schema, `UPDATE ${schema}.log SET body = '[]' WHERE after = 0`, 'log');
   expect((await audit(store.journal, 'r1').catch((error: Error) => ({ ok: false, error }))).ok).toBe(false);
@@ -117,7 +170,10 @@ test('a function or a trigger that was replaced is found', async () => {
   await runSql(url('public'), `ALTER TABLE ${schema}.log DISABLE TRIGGER log_update`);
   expect(await store.journal.broken?.()).toMatch(/triggers/);
   await runSql(url('public'), `ALTER TABLE ${schema}.log ENABLE TRIGGER log_update`);
-  await runSql(url('public'), `CREATE OR REPLACE FUNCTION ${schema}.digest(given text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT given $$`);
+  await runSql(
+    url('public'),
+    `CREATE OR REPLACE FUNCTION ${schema}.digest(given text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT given $$`,
+  );
   expect(await store.journal.broken?.()).not.toBeNull();
   await store.close();
 });
@@ -158,7 +214,10 @@ async function brokenAny(store: PostgresStore): Promise<string | null> {
 async function change(schema: string, sql: string, table: string): Promise<() => Promise<unknown>> {
   const kept = `${schema}_kept_${table}`;
   const off = `SET session_replication_role = replica;`;
-  await runSql(url('public'), `${off} DROP TABLE IF EXISTS public.${kept}; CREATE TABLE public.${kept} AS TABLE ${schema}.${table}; ${sql}`);
+  await runSql(
+    url('public'),
+    `${off} DROP TABLE IF EXISTS public.${kept}; CREATE TABLE public.${kept} AS TABLE ${schema}.${table}; ${sql}`,
+  );
   return () =>
     runSql(
       url('public'),

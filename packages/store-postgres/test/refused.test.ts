@@ -1,7 +1,7 @@
 /** What a database lacks is one clear line with a remedy, and never a password. */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import { openPostgres } from '../src/open.ts';
 import type { PostgresOptions } from '../src/open.ts';
@@ -14,20 +14,21 @@ beforeAll(async () => {
 });
 
 async function refusal(address: string, options: PostgresOptions = {}): Promise<SluiceError> {
-  let store: ReturnType<typeof openPostgres> | undefined;
+  const error = await opened(address, options).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(SluiceError);
+  const { message, help = '' } = error as SluiceError;
+  expect(`${message}${help}`).not.toMatch(/secret|\n/);
+  expect(help).not.toBe('');
+  return error as SluiceError;
+}
+
+async function opened(address: string, options: PostgresOptions): Promise<void> {
+  const store = openPostgres(address, options);
   try {
-    store = openPostgres(address, options);
-    await store.ready?.();
-  } catch (error) {
-    expect(error).toBeInstanceOf(SluiceError);
-    const { message, help = '' } = error as SluiceError;
-    expect(`${message}${help}`).not.toMatch(/secret|\n/);
-    expect(help).not.toBe('');
-    return error as SluiceError;
+    await store.ready();
   } finally {
-    await store?.close();
+    await store.close();
   }
-  throw new Error('the store was opened');
 }
 
 const changed = (change: (address: URL) => void): string => {
@@ -46,27 +47,39 @@ describe('an address', () => {
     [`postgres://u:${SECRET}@h:port/d`, 'not the address of a database'],
     ['postgres:///d', 'it names no host'],
   ])('%s is refused', async (address, why) => {
-    expect(await refusal(address)).toMatchObject({ code: 'journal-unavailable', message: expect.stringContaining(why) as string });
+    expect(await refusal(address)).toMatchObject({
+      code: 'journal-unavailable',
+      message: expect.stringContaining(why) as string,
+    });
   });
 });
 
 describe('a database', () => {
   test('that is not there', async () => {
     const found = await refusal(changed((address) => (address.port = '1')));
-    expect(found).toMatchObject({ code: 'journal-unavailable', message: expect.stringContaining('ECONNREFUSED') as string });
+    expect(found).toMatchObject({
+      code: 'journal-unavailable',
+      message: expect.stringContaining('ECONNREFUSED') as string,
+    });
   });
 
   test('with another password, and without one', async () => {
     for (const password of ['another-secret', ''])
-      expect((await refusal(changed((address) => (address.password = password)))).message).toMatch(/refuses user `sluice`/);
+      expect((await refusal(changed((address) => (address.password = password)))).message).toMatch(
+        /refuses user `sluice`/,
+      );
   });
 
   test('with another name', async () => {
-    expect((await refusal(changed((address) => (address.pathname = '/none')))).message).toMatch(/there is no database `none`/);
+    expect((await refusal(changed((address) => (address.pathname = '/none')))).message).toMatch(
+      /there is no database `none`/,
+    );
   });
 
   test('of a server without TLS', async () => {
-    expect((await refusal(changed((address) => address.searchParams.set('sslmode', 'require')))).message).toMatch(/offers no TLS/);
+    expect((await refusal(changed((address) => address.searchParams.set('sslmode', 'require')))).message).toMatch(
+      /offers no TLS/,
+    );
   });
 
   test('of another kind of server', async () => {
@@ -80,7 +93,9 @@ describe('a database', () => {
   test('in which the user may make no schema', async () => {
     const role = freshSchema();
     await runSql(url('public'), `CREATE ROLE ${role} LOGIN PASSWORD 'a secret'`);
-    expect((await refusal(changed((address) => (address.username = role)))).message).toMatch(/has no right to make or use the schema/);
+    expect((await refusal(changed((address) => (address.username = role)))).message).toMatch(
+      /has no right to make or use the schema/,
+    );
   });
 
   test('with tables of another program', async () => {
@@ -107,9 +122,12 @@ describe('another version of the schema', () => {
   async function withVersion(version: number, reads: number, writes: number): Promise<string> {
     const schema = freshSchema();
     const store = openPostgres(url(schema));
-    await store.ready?.();
+    await store.ready();
     await store.close();
-    await runSql(url('public'), `UPDATE ${schema}.store_version SET version = ${version}, reads = ${reads}, writes = ${writes}`);
+    await runSql(
+      url('public'),
+      `UPDATE ${schema}.store_version SET version = ${version}, reads = ${reads}, writes = ${writes}`,
+    );
     return schema;
   }
 
@@ -117,7 +135,7 @@ describe('another version of the schema', () => {
     const schema = await withVersion(2, 1, 2);
     expect(await refusal(url(schema))).toMatchObject({ code: 'journal-newer' });
     const auditor = openPostgres(url(schema), { readOnly: true });
-    await auditor.ready?.();
+    await auditor.ready();
     expect(await auditor.index.list()).toEqual({ items: [], next: null });
     await auditor.close();
     expect(await runSql(url('public'), `SELECT count(*)::int AS n FROM ${schema}.heads`)).toEqual([{ n: 0 }]);
@@ -125,7 +143,7 @@ describe('another version of the schema', () => {
 
   test('a newer one that this release can write is used', async () => {
     const store = openPostgres(url(await withVersion(2, 1, 1)));
-    await store.ready?.();
+    await store.ready();
     expect(await store.leases.renew('w1', 10_000)).not.toBeNull();
     await store.close();
   });
@@ -139,10 +157,8 @@ describe('another version of the schema', () => {
   test('ten processes make one schema', async () => {
     const schema = freshSchema();
     const stores = Array.from({ length: 10 }, () => openPostgres(url(schema)));
-    await Promise.all(stores.map((store) => store.ready?.()));
+    await Promise.all(stores.map((store) => store.ready()));
     expect(new Set(stores.map(({ id }) => id)).size).toBe(1);
     for (const store of stores) await store.close();
   });
 });
-
-afterAll(() => undefined);

@@ -15,12 +15,24 @@ test('row-level security: foreign rows do not exist for a role, and it writes no
     const name = tenant ?? 'none';
     const questions = [{ id: `a_${name}`, node: 'a', askedAt: 1, expiresAt: null }];
     const blobs = [{ hash: 'b', body: name }];
-    const [chain, ended] = [new Chain(`r_${name}`, { hash: `flow-${name}`, text: name }), new Chain(`e_${name}`, { hash: `flow-${name}`, text: name })];
+    const [chain, ended] = [
+      new Chain(`r_${name}`, { hash: `flow-${name}`, text: name }),
+      new Chain(`e_${name}`, { hash: `flow-${name}`, text: name }),
+    ];
     const first = chain.first(undefined, { tenant });
-    await store.journal.commit('w1', [{ ...first, blobs, details: { facts, questions } }, ended.first(ENDED, { tenant })]);
+    await store.journal.commit('w1', [
+      { ...first, blobs, details: { facts, questions } },
+      ended.first(ENDED, { tenant }),
+    ]);
     await store.index.remove([`e_${name}`]);
     await store.mail.post(`r_${name}`, { type: 'cancel', by: 'ann', why: '' });
-    await store.attachments.add(`r_${name}`, { id: `sha256-${name}`, data: Buffer.from(name), mediaType: 'image/png', name, origin: 'input' });
+    await store.attachments.add(`r_${name}`, {
+      id: `sha256-${name}`,
+      data: Buffer.from(name),
+      mediaType: 'image/png',
+      name,
+      origin: 'input',
+    });
     await store.pii.add(`r_${name}`, 'email', 'lookup', 1, { token: '[PII_EMAIL_001]', sealed: Buffer.from(name) });
   }
   await runSql(url('public'), `CREATE ROLE ${role} LOGIN PASSWORD 'a secret'`);
@@ -28,7 +40,11 @@ test('row-level security: foreign rows do not exist for a role, and it writes no
   const as = new URL(url(schema));
   as.username = role;
   const ask = (sql: string) => runSql(as.href, sql);
-  const tables = await runSql<{ name: string }>(url('public'), 'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = $1', [schema]);
+  const tables = await runSql<{ name: string }>(
+    url('public'),
+    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = $1',
+    [schema],
+  );
   const seen: { [table: string]: number } = {};
   for (const { name } of tables) {
     const rows = await ask(`SELECT to_jsonb(t)::text AS row FROM ${schema}.${name} t`).catch(() => null);
@@ -37,7 +53,18 @@ test('row-level security: foreign rows do not exist for a role, and it writes no
     for (const { row } of rows as { row: string }[]) expect(row, name).not.toMatch(/other|none/);
   }
   expect(seen).toEqual({
-    ...{ runs: 1, log: 1, blobs: 1, snapshots: 0, checkpoints: 0, run_facts: 1, questions: 1, mail: 1, tombstones: 1, flows: 1 },
+    ...{
+      runs: 1,
+      log: 1,
+      blobs: 1,
+      snapshots: 0,
+      checkpoints: 0,
+      run_facts: 1,
+      questions: 1,
+      mail: 1,
+      tombstones: 1,
+      flows: 1,
+    },
     ...{ attachment_uses: 1, attachments: 1, memory: 0, tenant_roles: 1 },
   });
   for (const sql of [

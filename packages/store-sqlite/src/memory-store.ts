@@ -17,13 +17,7 @@ import {
   textOf,
   wordsOf,
 } from '@sluice-internal/engine/ports';
-import type {
-  MemoryCaller,
-  MemoryEntry,
-  MemoryQuery,
-  MemoryStore,
-  OnViolation,
-} from '@sluice-internal/engine/ports';
+import type { MemoryCaller, MemoryEntry, MemoryQuery, MemoryStore, OnViolation } from '@sluice-internal/engine/ports';
 import { IN_MEMORY, atOnce, fileBeside, openErasable } from './database.ts';
 import { faultOf } from './faults.ts';
 
@@ -201,7 +195,9 @@ class MemoryFile {
     if (entry === null || entry.state === 'active') return entry;
     const released: MemoryEntry = { ...entry, state: 'active', released: { by, at } };
     this.#within(() =>
-      this.#db.prepare("UPDATE entries SET state = 'active', body = ? WHERE id = ?").run(memoryBody(released), entry.id),
+      this.#db
+        .prepare("UPDATE entries SET state = 'active', body = ? WHERE id = ?")
+        .run(memoryBody(released), entry.id),
     );
     return released;
   }

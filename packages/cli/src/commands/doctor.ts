@@ -142,7 +142,12 @@ async function server(db: string): Promise<Finding> {
     await closing(openStore(db, { readOnly: true }), async (store) => store.ready?.());
     return { name, status: 'ok', found: `${withoutPassword(db)} has a store` };
   } catch (error) {
-    return { name, status: 'bad', found: reasonOf(error), help: error instanceof SluiceError ? (error.help ?? '') : '' };
+    return {
+      name,
+      status: 'bad',
+      found: reasonOf(error),
+      help: error instanceof SluiceError ? (error.help ?? '') : '',
+    };
   }
 }
 

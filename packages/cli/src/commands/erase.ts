@@ -35,7 +35,12 @@ export async function eraseCommand(cli: Cli, given: string): Promise<void> {
   );
 }
 
-async function eraseFrom({ attachments, memory, vault }: RunData, run: RunId, owners: readonly RunId[], tokensOf: RunId) {
+async function eraseFrom(
+  { attachments, memory, vault }: RunData,
+  run: RunId,
+  owners: readonly RunId[],
+  tokensOf: RunId,
+) {
   const erased = (await vault()?.erase(tokensOf)) ?? 0;
   let files = 0;
   for (const each of owners) files += await attachments.erase(each);

@@ -89,7 +89,10 @@ function listening(host: string, port: number, health: () => EngineHealth): Prom
     const found = health();
     const ok = found.store === 'reached' && found.lease;
     const isKnown = request.method === 'GET' || request.method === 'HEAD';
-    response.writeHead(isKnown ? (ok ? 200 : 503) : 405, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    response.writeHead(isKnown ? (ok ? 200 : 503) : 405, {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+    });
     response.end(isKnown && request.method === 'GET' ? `${JSON.stringify({ ok, ...found })}\n` : undefined);
   });
   return new Promise((resolve, reject) => {

@@ -119,7 +119,11 @@ export function demandDatabase(
   message: string,
 ): void {
   if (isAbsent(cli))
-    throw new SluiceError(code, `${message}: no database at \`${withoutPassword(cli.db)}\` yet`, 'Name another one with `--db`.');
+    throw new SluiceError(
+      code,
+      `${message}: no database at \`${withoutPassword(cli.db)}\` yet`,
+      'Name another one with `--db`.',
+    );
 }
 
 /** Refuses a command on data that all tenants share. */

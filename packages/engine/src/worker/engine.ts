@@ -158,6 +158,10 @@ export function unknownApproval(id: string): SluiceError {
   return new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
 }
 
+function waitMs({ pollMs = POLL_MS }: Host['store']): number {
+  return Math.min(pollMs, WAIT_MS);
+}
+
 /** Resolves when the run has ended or is suspended, here or in another process. */
 async function wait(host: Host, run: RunId): Promise<void> {
   const { worker, store, broken, toReclaim, clock } = host;
@@ -172,7 +176,7 @@ async function wait(host: Host, run: RunId): Promise<void> {
       const entry = await host.patiently(() => store.index.find(run));
       if (entry === null) throw unknownRun(run);
       if (entry.status !== 'running' && entry.status !== 'pending') return;
-      await host.hints.next(run, Math.min(store.pollMs ?? POLL_MS, WAIT_MS));
+      await host.hints.next(run, waitMs(store));
       continue;
     }
     await host.untilIdle(run);

@@ -204,7 +204,8 @@ export class Host {
   async drain(ms: number): Promise<void> {
     this.draining = true;
     this.worker.drain();
-    for (const end = performance.now() + ms; this.worker.inFlight > 0 && performance.now() < end; ) await sleep(DRAIN_POLL_MS);
+    for (const end = performance.now() + ms; this.worker.inFlight > 0 && performance.now() < end;)
+      await sleep(DRAIN_POLL_MS);
   }
 
   /** True while the store is away. */

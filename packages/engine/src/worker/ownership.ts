@@ -257,23 +257,26 @@ export class Ownership {
   }
 
   async #poll(): Promise<void> {
-    const { store, worker, toReclaim } = this.#host;
+    const { toReclaim } = this.#host;
     if (this.#isStopped() || this.#host.isCut) return;
     this.#followClock();
     try {
       await this.#findOwned();
       await this.#takeMail();
       if (this.#pickUp === 'timers') await this.#endWaits();
-      else if (this.#pickUp && !this.#host.draining && this.#room() > 0)
-        for (const run of await store.leases.claim(worker.id, {
-          limit: this.#room(),
-          except: [...this.#leftToOthers],
-        }))
-          toReclaim.add(run);
+      else if (this.#pickUp && !this.#host.draining && this.#room() > 0) await this.#pickRuns();
       for (const run of toReclaim) await this.#reclaim(run);
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** A run that waits was claimed for its mail, which is taken while this process owns it. */
+  async #pickRuns(): Promise<void> {
+    const { store, worker, toReclaim } = this.#host;
+    const found = await store.leases.claim(worker.id, { limit: this.#room(), except: [...this.#leftToOthers] });
+    for (const run of found) toReclaim.add(run);
+    if (found.length > 0) await this.#takeMail();
   }
 
   /** How many runs more this process takes by itself. Runs that wait do not count. */
