@@ -259,7 +259,7 @@ export function debianPrograms(): readonly string[] {
   return found.map((version) => join(folder, version, 'bin')).filter((bin) => existsSync(join(bin, 'postgres')));
 }
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
