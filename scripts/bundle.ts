@@ -105,9 +105,14 @@ function ascii(code: string): string {
 export function isBundled(): boolean {
   if (!existsSync(STAMP)) return false;
   const built = statSync(STAMP).mtimeMs;
-  return ['package.json', 'package-lock.json', 'scripts/bundle.ts', ...sourcePaths()].every(
+  return ['package.json', 'package-lock.json', 'scripts/bundle.ts', ...sourcePaths().filter(isBundledSource)].every(
     (file) => statSync(join(root, file)).mtimeMs <= built,
   );
+}
+
+/** The pages are built on their own. */
+function isBundledSource(path: string): boolean {
+  return !path.startsWith('packages/studio/');
 }
 
 /** A process that starts at this moment sees the old file or the new one. */

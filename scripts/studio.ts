@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, readdirSync, statSync, appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { build, type Rolldown } from 'vite';
+import type { Rolldown } from 'vite';
 import { root } from './tool.ts';
 
 const SOURCE = join(root, 'packages/studio');
@@ -20,6 +20,7 @@ type Built = readonly (Rolldown.OutputChunk | Rolldown.OutputAsset)[];
 
 /** Throws if a first visit would load more than it may. Returns what it loads, in KiB. */
 export async function buildStudio(): Promise<number> {
+  const { build } = await import('vite');
   const result = await build({
     ...{ root: SOURCE, configFile: false, logLevel: 'warn' },
     build: {

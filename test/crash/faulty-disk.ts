@@ -22,7 +22,7 @@ export interface Fault {
 const NAMED = new Set(['journal-unavailable', 'disk-full', 'journal-damaged', 'journal-read-only', 'lease-lost']);
 /** A disk that lies loses what it said it had. The loss is named. */
 const LOST = new Set([...NAMED, 'chain-broken', 'journal-replaced', 'run-not-found', 'run-removed']);
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 600_000;
 
 export class FaultyDisk {
   readonly #dir = mkdtempSync(join(tmpdir(), 'sluice-faults-'));

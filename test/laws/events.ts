@@ -177,6 +177,16 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     },
     { requiredKeys: ['type', 'by', 'edits', 'idleMs'] },
   ),
+  'reply.repaired': fc.record(
+    {
+      type: is('reply.repaired'),
+      key,
+      how: fc.array(text, { maxLength: 2 }),
+      text,
+      args: fc.array(fc.tuple(fc.nat(5), values), { maxLength: 2 }),
+    },
+    { requiredKeys: ['type', 'key', 'how'] },
+  ),
   'drop.answered': fc.record({
     type: is('drop.answered'),
     key,
@@ -332,6 +342,8 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
       question: optional(question),
       ends: optional(instant),
       undo: optional(undo),
+      mark: optional(text),
+      verifies: optional(key),
       control: optional(fc.nat()),
     })
     .map((event) => ({ ...event, thread: event.key.slice(0, event.key.indexOf('#')) })),

@@ -1,4 +1,6 @@
 /** What a hostile caller sends. Each case shows the status, and that nothing was read, started or changed. */
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { connect as dial } from 'node:net';
 import { request as send } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -41,8 +43,8 @@ interface Route {
 /** Every route of the description, with its row. */
 async function routes(): Promise<readonly Route[]> {
   return (await operations()).map(({ method, path, access, hasBody }) => {
-    const { body = null, ...row } = ROWS[`${method} ${path}`] ?? { access: 'no row' };
-    expect([`${method} ${path}`, row.access, body !== null]).toEqual([`${method} ${path}`, access, hasBody]);
+    const { body = null, binary = false, ...row } = ROWS[`${method} ${path}`] ?? { access: 'no row' };
+    expect([`${method} ${path}`, row.access, body !== null || binary]).toEqual([`${method} ${path}`, access, hasBody]);
     return { method, described: path, path: filled(path), access: access === 'open' ? null : access, body };
   });
 }
@@ -75,6 +77,7 @@ function filled(path: string): string {
     .replace('{id}', known.question)
     .replace('{key}', '0%230')
     .replace('{name}', 'none')
+    .replace('{hash}', `sha256-${'0'.repeat(64)}`)
     .replace('/stream', '/stream?topics=runs');
 }
 
@@ -181,7 +184,8 @@ test('every route with a body refuses what is no JSON, and nothing changes', asy
     expect(await raw(''), where).toBe(400);
     expect(await raw('[]'), where).toBe(400);
     expect(await raw('null'), where).toBe(400);
-    expect(await raw('"x"'), where).toBe(400);
+    // A text alone is the source of a flow; this server changes none.
+    expect(await raw('"x"'), where).toBe(path.endsWith('/source') ? 403 : 400);
     expect(await raw('{"nobodyKnowsThis":1}'), where).toBe(400);
     expect(await raw(new Uint8Array([0x7b, 0xff, 0xfe, 0x7d])), where).toBe(400);
     expect(await raw(`{"input":${'['.repeat(500)}${']'.repeat(500)}}`), where).toBe(400);
@@ -467,6 +471,139 @@ test('a caller who asks too much waits, and others do not', async () => {
     const third = await open();
     expect([third.status, third.headers.get('retry-after')]).toEqual([429, '5']);
     stop.abort();
+  } finally {
+    await other.end();
+  }
+});
+
+describe('streams that nobody reads', () => {
+  const streams = async (): Promise<unknown> =>
+    /^sluice_http_streams (\d+)$/m.exec(String((await here.ask('GET', '/metrics')).body['text']))?.[1];
+
+  test('HEAD, a wrong place and a wrong topic open none', async () => {
+    const accept = { accept: 'text/event-stream' };
+    const events = `/v1/runs/${known.run}/events`;
+    for (let round = 0; round < 10; round += 1) {
+      expect((await here.ask('HEAD', '/v1/stream?topics=runs')).status).toBe(200);
+      expect((await here.ask('HEAD', events, { headers: accept })).status).toBe(200);
+      const lost = await here.ask('GET', events, { headers: { ...accept, 'last-event-id': 'nonsense' } });
+      expect(lost.status).toBe(400);
+      expect((await here.ask('GET', '/v1/stream?topics=runs,nonsense')).status).toBe(400);
+      expect((await here.ask('GET', '/v1/stream?topics=runs,run:r_none')).status).toBe(404);
+    }
+    expect(await streams()).toBe('0');
+  });
+});
+
+describe('a text that is checked', () => {
+  const checked = async (nodes: string): Promise<string> => {
+    const text = `flow:\n  id: a\n  entry: s\n  nodes:\n    - ${nodes}\n`;
+    const { status, body } = await here.ask('POST', '/v1/check', { body: { file: 'a.yaml', text } });
+    expect(status).toBe(200);
+    return JSON.stringify(body['diagnostics']);
+  };
+
+  test('reads other documents of the folders, and no other file of the machine', async () => {
+    const outside = join(here.dir, '..', `sluice-outside-${process.pid}.yaml`);
+    const secret = 'flow: { id: b, entry: t, topsecret: 7, nodes: [{ id: t, type: set, values: { a: 1 } }] }';
+    writeFileSync(outside, secret);
+    writeFileSync(join(here.dir, 'beside.yaml'), secret);
+    writeFileSync(join(here.dir, '.hidden.yaml'), secret);
+    symlinkSync(outside, join(here.dir, 'link.yaml'));
+    try {
+      expect(await checked('{ id: s, type: flow, flow: ./beside.yaml }')).toContain('topsecret');
+      const files = [
+        outside,
+        `../${basename(outside)}`,
+        './.hidden.yaml',
+        './link.yaml',
+        '/etc/passwd',
+        '/dev/zero',
+        '.',
+      ];
+      for (const file of [...files, `.sluice/serve-${new URL(here.serving.url).port}.token`, 'none.yaml'])
+        expect(await checked(`{ id: s, type: flow, flow: "${file}" }`), file).not.toMatch(
+          /topsecret|root:|slk_|"a map with/,
+        );
+    } finally {
+      for (const file of [outside, ...['beside.yaml', '.hidden.yaml', 'link.yaml'].map((name) => join(here.dir, name))])
+        rmSync(file);
+    }
+  });
+});
+
+test('names of prototypes are no agents, slots, budgets, keys or tokens, and no key is lost on the way', async () => {
+  const before = await everything();
+  const type = { 'content-type': 'application/json' };
+  const run = `/v1/runs/${known.run}`;
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    for (const [path, body] of [
+      [`${run}/fork`, `{"at":3,"agents":{"${name}":{"model":"x"}}}`],
+      [`${run}/fork`, `{"at":3,"set":{"${name}":1}}`],
+      [`${run}/fork`, `{"at":3,"answers":{"${name}":"approve"}}`],
+      [`${run}/resume`, `{"budget":{"${name}":1}}`],
+      ['/v1/tokens', `{"name":"x y","access":["${name}"]}`],
+      ['/v1/check', `{"text":"","${name}":1}`],
+    ] as const) {
+      const { status } = await here.ask('POST', path, { raw: body, headers: type });
+      expect([400, 404, 422], `${path} ${body}`).toContain(status);
+    }
+    expect((await here.ask('GET', `/v1/runs/${known.run}/calls/${name}`)).status).toBe(404);
+  }
+  expect(await everything()).toBe(before);
+});
+
+test('a cursor that was made up, and one of another list, is refused', async () => {
+  const { body } = await here.ask('GET', '/v1/runs?limit=1');
+  for (const cursor of [
+    'a',
+    '%00',
+    "'%20OR%201=1",
+    'eyJhIjoxfQ',
+    'bnVsbA',
+    '9'.repeat(30),
+    '',
+    `${String(body['next'])}x`,
+  ])
+    for (const list of ['runs', 'questions'])
+      expect((await here.ask('GET', `/v1/${list}?cursor=${cursor}`)).body, `${list} ${cursor}`).toMatchObject({
+        ...{ status: 400, code: 'bad-cursor' },
+      });
+  for (const q of ['%25', '_', '%27', 'r%25'])
+    expect((await here.ask('GET', `/v1/runs?q=${q}`)).body['items'], q).toEqual([]);
+});
+
+test('an empty key is no key, and a key of two tenants, flows or cases is another run', async () => {
+  const start = (key: string) =>
+    here.ask('POST', '/v1/flows/refunds/runs', {
+      ...{ body: { input: { message: 'x' }, script: 'refunds' }, headers: { 'idempotency-key': key } },
+    });
+  for (const key of ['', ' ', 'k'.repeat(256)]) expect((await start(key)).status, key).toBe(400);
+  const made = await Promise.all(['Key', 'key', 'key ', '["key"]'].map(start));
+  // Blanks around the value of a header are not part of it.
+  expect(new Set(made.map(({ body }) => body['run'])).size).toBe(3);
+});
+
+test('guesses of a code or a token are counted before they are looked at', async () => {
+  const other = await place({ limits: { burst: 5, perSecond: 0.001 } });
+  try {
+    const guess = () => other.ask('POST', '/v1/session', { body: { code: 'x' }, token: null });
+    const all = [];
+    for (let round = 0; round < 10; round += 1) all.push((await guess()).status);
+    expect(all).toEqual([401, 401, 401, 401, 401, 429, 429, 429, 429, 429]);
+  } finally {
+    await other.end();
+  }
+});
+
+test('behind a proxy nobody is at this machine: no scripts, and figures need a token', async () => {
+  const other = await place({ trustProxy: true, hostNames: ['sluice.example.com'] });
+  try {
+    const headers = { 'x-forwarded-host': 'sluice.example.com', 'x-forwarded-proto': 'https' };
+    expect((await other.ask('GET', '/metrics', { headers, token: null })).status).toBe(401);
+    const body = { input: { message: 'x' }, script: 'refunds' };
+    const started = await other.ask('POST', '/v1/flows/refunds/runs', { body, headers });
+    expect([started.status, started.body['code']]).toEqual([422, 'bad-input']);
   } finally {
     await other.end();
   }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, expect, test } from 'vitest';
-import { agent, flow, openMemory, text, tool } from '@sluice-internal/library';
+import { SluiceError, agent, flow, openMemory, text, tool } from '@sluice-internal/library';
 import { createEngine, type Engine, type FetchOptions, type Identity } from '@sluice-internal/server/sluice';
 import { connect } from '@sluice-internal/client';
 import { z } from 'zod';
@@ -161,4 +161,33 @@ test('options that would make everybody somebody are refused', async () => {
     await expect(engine.fetch(request, wrong as never), JSON.stringify(wrong)).rejects.toMatchObject({
       code: 'bad-start',
     });
+});
+
+test('a full disk is 507, and the server is not ready until it was restarted', async () => {
+  const store = openMemory();
+  let isFull = false;
+  const { journal } = store;
+  const full: typeof journal = {
+    ...journal,
+    commit: async (...given) => {
+      if (isFull) throw new SluiceError('disk-full', 'the disk is full', 'Free some space.');
+      return journal.commit(...given);
+    },
+  };
+  const script = { agents: { triage: ['{"amount": 20}'] } };
+  const engine = createEngine({ flows: [refunds], journal: { ...store, journal: full }, script });
+  open.push(() => engine.close());
+  const start = () => asked(engine, '/v1/flows/refunds/runs', { ...START, user: OPERATOR });
+  expect((await start()).status).toBe(201);
+  isFull = true;
+  const refused = await start();
+  expect([refused.status, refused.body['code']]).toEqual([507, 'disk-full']);
+  expect(await asked(engine, '/readyz')).toMatchObject({
+    status: 503,
+    body: { ready: false },
+  });
+  expect((await asked(engine, '/healthz')).status).toBe(200);
+  isFull = false;
+  expect((await asked(engine, '/readyz')).status).toBe(503);
+  expect((await asked(engine, '/v1/runs', { user: OPERATOR })).status).toBe(200);
 });

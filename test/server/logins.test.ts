@@ -2,7 +2,9 @@
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { SignJWT, UnsecuredJWT, exportJWK, exportSPKI } from 'jose';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -155,6 +157,48 @@ describe('tokens of people', () => {
     expect((await here.ask('GET', `/v1/runs/${asks.run}?wait=20`)).body).toMatchObject({ code: 'SUCCESS' });
     await here.ask('DELETE', '/v1/tokens/anna');
     await expect.poll(async () => (await second.ask('GET', '/v1/me', { token: anna })).status).toBe(401);
+  });
+});
+
+describe('another user of the machine', () => {
+  const command = join(import.meta.dirname, '../../bin/sluice.js');
+  /** Only root starts a process of somebody else. Without root, what it may read is tested by the modes of the files alone. */
+  const isRoot = process.getuid?.() === 0;
+  const nobody = { ...(isRoot ? { uid: 65534 } : {}), encoding: 'utf8' } as const;
+
+  test('reads no key and no token, and forges no answer in an open database', async () => {
+    const here = await placeOf(ANNA);
+    await tokenOf(here, 'anna');
+    const asks = await refund(here);
+    const folder = join(here.dir, '.sluice');
+    // An administrator who lets everybody write to the database must not let everybody approve.
+    for (const path of [here.dir, folder]) chmodSync(path, 0o777);
+    for (const file of readdirSync(folder)) if (file.startsWith('sluice.db')) chmodSync(join(folder, file), 0o666);
+    const secrets = readdirSync(folder).filter((file) => /\.(key|token)$/.test(file));
+    expect(secrets.length).toBeGreaterThan(0);
+    for (const file of secrets) {
+      const read = isRoot ? spawnSync('cat', [join(folder, file)], nobody).stdout : '';
+      expect([file, statSync(join(folder, file)).mode & 0o077, read]).toEqual([file, 0, '']);
+    }
+    const env = { ...process.env, HOME: here.dir, SLUICE_SERVER_KEY: '', USER: 'anna', LOGNAME: 'anna' };
+    for (const more of [[], ['--key', 'anna']]) {
+      const args = [command, 'answer', asks.question, 'approve', '--as', 'anna', ...more];
+      const { status } = spawnSync(process.execPath, args, { ...nobody, cwd: here.dir, env, timeout: 30_000 });
+      expect(status, args.join(' ')).not.toBe(0);
+    }
+    expect((await here.ask('GET', `/v1/runs/${asks.run}`)).body).toMatchObject({ state: 'suspended', receipts: [] });
+  });
+
+  test('the user of the machine is nobody over HTTP, whoever runs the server', async () => {
+    const own = userInfo().username;
+    const here = await placeOf(`{ id: anna, roles: [manager], os_user: "${own}" }`);
+    const asks = await refund(here);
+    const robot = await tokenOf(here, 'robot', null);
+    const refused = [await answer(here, asks, robot), await answer(here, asks, here.token)];
+    for (const { status, body } of refused)
+      expect([status, body['code']]).toEqual([403, expect.stringMatching(/identity-unproven|not-an-approver/)]);
+    expect((await here.ask('GET', '/v1/me', { token: await tokenOf(here, 'anna') })).status).toBe(403);
+    expect((await here.ask('GET', `/v1/runs/${asks.run}`)).body).toMatchObject({ state: 'suspended', receipts: [] });
   });
 });
 

@@ -79,9 +79,13 @@ test('each answer has the shape that the document describes', async () => {
     await tried('POST', '/v1/runs/{run}/replay', { ...as, body: {} });
   }
   await tried('GET', '/v1/runs/{run}/export');
+  values['hash'] = `sha256-${'0'.repeat(64)}`;
+  await tried('PUT', '/v1/attachments/{hash}', { body: {} });
+  await tried('GET', '/v1/attachments/{hash}');
   await tried('GET', '/v1/questions', { query: '?for=me' });
   await tried('GET', '/v1/questions/{id}');
   const flow = 'flow:\n  id: a\n  entry: b\n  nodes: [{ id: b, type: tool, tool: none }]\n';
+  await tried('PUT', '/v1/flows/{flow}/source', { body: { text: 'x' } });
   for (const text of [flow, 'x', '', 'flow: {', 'a: 1'])
     await tried('POST', '/v1/check', { body: { file: 'a.yaml', text } });
   const start = { input: { message: 'x' }, script: 'refunds' };
@@ -97,6 +101,8 @@ test('each answer has the shape that the document describes', async () => {
   expect(fork.status).toBe(201);
   for (const [path, body] of [
     ['/v1/runs/{run}/cancel', {}],
+    ['/v1/runs/{run}/guidance', { text: 'x' }],
+    ['/v1/runs/{run}/erase', {}],
     ['/v1/runs/{run}/resume', {}],
     ['/v1/runs/{run}/resume', { budget: { tool_calls: 3 } }],
     ['/v1/runs/{run}/signals/{name}', { data: 1 }],

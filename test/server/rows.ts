@@ -6,6 +6,8 @@ export interface Row {
   /** `open`: no caller at all. */
   readonly access: 'open' | 'viewer' | 'operator' | 'approver' | 'admin';
   readonly body?: object;
+  /** The body is data as it is. */
+  readonly binary?: true;
 }
 
 export const ROWS: { readonly [route: string]: Row } = {
@@ -24,6 +26,7 @@ export const ROWS: { readonly [route: string]: Row } = {
   'GET /v1/flows/{flow}': { access: 'viewer' },
   'GET /v1/flows/{flow}/source': { access: 'viewer' },
   'GET /v1/flows/{flow}/graph': { access: 'viewer' },
+  'PUT /v1/flows/{flow}/source': { access: 'admin', body: { text: 'x' } },
   'POST /v1/check': { access: 'operator', body: { text: 'flow: {}' } },
   'POST /v1/flows/{flow}/runs': { access: 'operator', body: { input: { message: 'x' }, script: 'refunds' } },
   'GET /v1/runs': { access: 'viewer' },
@@ -36,14 +39,19 @@ export const ROWS: { readonly [route: string]: Row } = {
   'POST /v1/runs/{run}/replay': { access: 'viewer', body: {} },
   'GET /v1/runs/{run}/audit': { access: 'viewer' },
   'GET /v1/runs/{run}/export': { access: 'admin' },
+  'POST /v1/runs/{run}/erase': { access: 'admin', body: {} },
   'POST /v1/runs/{run}/cancel': { access: 'operator', body: { why: 'x' } },
   'POST /v1/runs/{run}/resume': { access: 'operator', body: {} },
   'POST /v1/runs/{run}/signals/{name}': { access: 'operator', body: { data: 1 } },
+  'POST /v1/runs/{run}/guidance': { access: 'operator', body: { text: 'x' } },
   'POST /v1/runs/{run}/fork': { access: 'operator', body: { at: 2 } },
+  'POST /v1/runs/{run}/retry': { access: 'operator' },
   'GET /v1/questions': { access: 'approver' },
   'GET /v1/questions/{id}': { access: 'approver' },
   'POST /v1/questions/{id}/answer': { access: 'approver', body: { choice: 'approve', payload: 'x' } },
   'GET /v1/stream': { access: 'viewer' },
+  'PUT /v1/attachments/{hash}': { access: 'operator', binary: true },
+  'GET /v1/attachments/{hash}': { access: 'viewer' },
   'GET /v1/metrics/summary': { access: 'viewer' },
   'POST /v1/breakers/{name}/close': { access: 'operator', body: {} },
 };

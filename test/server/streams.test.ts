@@ -2,9 +2,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { get } from 'node:http';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { connect, type ClientEvent } from '@sluice-internal/client';
+import { compile, openMemory } from '@sluice-internal/library';
+import { createEngine } from '@sluice-internal/server/sluice';
 import { place, refund, type Place } from './kit.ts';
 
 const open: (() => Promise<unknown>)[] = [];
@@ -273,3 +276,110 @@ async function answerOf(url: string, path: string, token: string): Promise<{ rea
   const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
   return { body: await response.text() };
 }
+
+test('200 readers who come back at the end of a long run read its journal once, all together', async () => {
+  const visits = 400;
+  const document = compile(`
+agents: [{ id: worker, instructions: Count. }]
+budgets: { steps: ${visits * 3} }
+flow:
+  id: long
+  entry: count
+  max_iterations: ${visits}
+  nodes: [{ id: count, type: agent, agent: worker, routes: [{ when: "count.output != 'stop'", to: count }, { to: end }] }]
+`);
+  const store = openMemory();
+  const script = { agents: { worker: ['on'] } };
+  const first = createEngine({ journal: store, script });
+  const run = await first.start(document, { input: {} });
+  await first.wait(run);
+  const ids: string[] = [];
+  for await (const { id } of (await first.open(run)).events()) ids.push(id);
+  const read = { rows: 0, whole: 0 };
+  const { journal } = store;
+  const counted: typeof journal = {
+    ...journal,
+    load: async (...given) => {
+      const stored = await journal.load(...given);
+      read.rows += stored?.appends.length ?? 0;
+      if ((stored?.appends.length ?? 0) > visits) read.whole += 1;
+      return stored;
+    },
+    page: async (...given) => {
+      const rows = await journal.page(...given);
+      read.rows += rows.length;
+      return rows;
+    },
+  };
+  const engine = createEngine({ journal: { ...store, journal: counted }, script, pickUp: false });
+  open.push(async () => {
+    await engine.close();
+    await first.close();
+  });
+  const who = { tenant: null, person: null, access: ['viewer', 'operator'], proof: null } as const;
+  const last = ids.at(-3) ?? '';
+  const told = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const headers = { accept: 'text/event-stream', 'last-event-id': last };
+      const request = new Request(`http://localhost/v1/runs/${run}/events`, { headers });
+      const answer = await engine.fetch(request, { identify: () => who, trust: 'outer' });
+      return [...(await answer.text()).matchAll(/^id: (.*)$/gm)].map(([, id]) => id);
+    }),
+  );
+  expect(told).toEqual(Array.from({ length: 200 }, () => ids.slice(-2)));
+  expect([1, 2]).toContain(read.whole);
+  // Beside that, each reader looks for what is new, which is a few rows.
+  expect(read.rows).toBeLessThan(2 * visits * 3 + 200 * 10);
+});
+
+test('what waits for a reader who reads nothing has a bound, and he misses no event', async () => {
+  const engine = createEngine({ journal: openMemory(), script: { agents: { worker: ['on'] } } });
+  open.push(() => engine.close());
+  const rounds = 1500;
+  const nodes = `{ id: count, type: agent, agent: worker, routes: [{ when: "count.output != 'stop'", to: count }, { to: end }] }`;
+  const text = `
+agents: [{ id: worker, instructions: Count. }]
+budgets: { steps: ${rounds * 3} }
+flow: { id: long, entry: ask, max_iterations: ${rounds}, nodes: [{ id: ask, type: approval, message: Go on?, routes: [{ to: count }] }, ${nodes}] }
+`;
+  const run = await engine.start(compile(text), { input: {} });
+  await engine.wait(run);
+  const who = { tenant: null, person: null, access: ['operator', 'approver'], proof: null } as const;
+  const ask = async (path: string, init: RequestInit = {}) =>
+    engine.fetch(new Request(`http://localhost${path}`, init), { identify: () => who, trust: 'outer' });
+  const stream = await ask(`/v1/runs/${run}/events`, { headers: { accept: 'text/event-stream' } });
+  const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+  await reader.read();
+  const [question] = await engine.approvals(run);
+  await engine.answer(question?.id ?? '', { choice: 'approve', by: 'ann' });
+  await engine.wait(run);
+  // Nobody reads while the run makes thousands of events. The rest is read from the journal.
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    rest += Buffer.from(value).toString();
+  }
+  const came = [...rest.matchAll(/^id: (.*)$/gm)].map(([, id]) => id);
+  const stored: string[] = [];
+  for await (const { id } of (await engine.open(run)).events()) stored.push(id);
+  expect(stored.length).toBeGreaterThan(rounds * 5);
+  expect(came).toEqual(stored);
+});
+
+test('kill -9 of the server: the run of a script that was under way goes on in the next one', async () => {
+  const here = await placed();
+  writeFileSync(
+    join(here.dir, 'slow.script.yaml'),
+    `clock: real\nagents: { triage: [{ delayMs: 1500, text: '{"amount": 20}' }] }\n`,
+  );
+  const first = await served(here.dir, 0);
+  const sluice = connect(first.url, { token: first.token });
+  const run = await sluice.flow('refunds').start({ message: 'x' }, { script: 'slow' });
+  first.process.kill('SIGKILL');
+  await once(first.process, 'exit');
+  const second = await served(here.dir, 0);
+  const again = connect(second.url, { token: second.token });
+  await expect.poll(async () => (await again.run(run.id).report()).state).toBe('suspended');
+  expect((await again.run(run.id).questions()).map(({ message }) => message)).toEqual(['Refund 20?']);
+}, 120_000);

@@ -1,11 +1,13 @@
-/** Before the tests: bundles the sources if they have changed, so that commands and programs which the tests start run the current code quickly. */
+/** Before the tests: bundles the sources if they have changed, so that commands and programs which the tests start run the current code quickly. Also builds the pages. */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { bundle, isBundled } from '../../scripts/bundle.ts';
+import { buildStudio, isStudioBuilt } from '../../scripts/studio.ts';
 import { CODE_CACHE } from '../../scripts/tool.ts';
 import { buildPrograms } from '../support/programs.ts';
 
 export async function setup(): Promise<void> {
   if (!isBundled()) await bundle({ tidy: false });
+  if (!isStudioBuilt()) await buildStudio();
   // Mutation testing changes the sources through Vite.
   if (process.env['SLUICE_TESTS'] === undefined) await buildPrograms();
   shareCache();

@@ -6,7 +6,7 @@ import type { FaultCounts } from '../../packages/testing/src/simulate-types.ts';
 import { randomRun } from './random-run.ts';
 
 const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 30));
-const runs = Number(process.env['SLUICE_RUNS'] ?? 150);
+const runs = Number(process.env['SLUICE_RUNS'] ?? 500);
 
 /** Every call of the flow is a place where remarks of people are heard. */
 function withHearers(flow: CompiledFlow): CompiledFlow {

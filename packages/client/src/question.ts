@@ -43,6 +43,8 @@ export interface AnswerOptions {
   readonly text?: string;
   /** Replaces the proposed data. */
   readonly edit?: unknown;
+  /** The data for the `fields` of an approval node. */
+  readonly data?: unknown;
   readonly signature?: string;
   readonly signedAt?: number;
   readonly signal?: AbortSignal;

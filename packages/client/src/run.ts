@@ -122,6 +122,12 @@ export class Run<Output = unknown> {
     return this.#post('resume', budget === undefined ? {} : { budget }, signal);
   }
 
+  /** A new run that goes on at the call that failed. */
+  async retry({ signal }: Aborts = {}): Promise<Run<Output>> {
+    const { run } = await this.#http.json<{ run: string }>(`${this.#path}/retry`, { method: 'POST', body: {}, signal });
+    return new Run(this.#http, run);
+  }
+
   /** A new run that shares the events of this one up to `at`. */
   async fork(
     edits: { readonly at: number; readonly [field: string]: unknown },

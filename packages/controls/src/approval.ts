@@ -65,7 +65,7 @@ function byAgent(call: ProposedCall, agent: ProposingAgent, boundary: Boundary):
       told: { step: 'answer', tag: 'ANSWER', reason: 'text(_walk.answer.text)' },
       edits: EDITS_MAX,
       ...WORDS,
-      reason: quote(`the call of ${tool} was not approved`),
+      reason: `text(${quote(`the call of ${tool} was not approved`)}, ${ANSWER}.text in [null, ""] ? "" : text(": ", ${ANSWER}.text))`,
       ...(onRefuse === 'ask' ? questionAbout(call, 'rejected', WORDS) : {}),
     },
   };

@@ -18,10 +18,11 @@ export const repeatControl: ControlFile = {
     const { tool, agent } = call;
     if (agent === null || !watchesRepeats(call)) return null;
     const first = '_walk.repeats[0]';
-    const state = `${first}.ran == "yes" ? " was made" : ${first}.ran == "maybe" ? " did not answer, and it may have happened" : " is under way"`;
-    const reason = `text(${quote(`the same call of ${tool} at `)}, ${first}.at, ${state})`;
+    const same = `the same call of ${tool}`;
+    const unknown = `text(${quote(`${same} at `)}, ${first}.at, " did not answer, and it may have happened")`;
+    const reason = `${first}.ran == "yes" ? text(${quote(`${same} was made at `)}, ${first}.at) : ${first}.ran == "maybe" ? ${unknown} : ${quote(`${same} is under way`)}`;
     const isRepeat = 'size(_walk.repeats) > 0';
-    const told = { when: isRepeat, reason: `text(${reason}, ". It was not made again")` };
+    const told = { when: isRepeat, reason: `text((${reason}), ". It was not made again")` };
     // Nobody is asked twice about one call: after an approval only the agent is told.
     const cases = agent.people
       ? [

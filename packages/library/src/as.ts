@@ -129,6 +129,12 @@ function acting(engine: Engine, caller: Identified, handle: Handle, read: Viewed
       );
       return handle(run);
     },
+    retry: async (run, { by: given, ...options } = {}) => {
+      await caller.operating(run);
+      if (options.modules !== undefined) caller.demand('admin');
+      const by = caller.named(given);
+      return handle((await engine.retry(run, { ...options, ...(by === undefined ? {} : { by }) })).id);
+    },
     fork: async (run, { by: given, ...edits }) => {
       await caller.operating(run);
       if (Object.keys(edits.answers ?? {}).length > 0) caller.demand('approver');

@@ -1,8 +1,8 @@
 /** `compile` for programs: takes text or an object, returns a compiled flow or the diagnostics. */
 import { hash } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import type { McpLock } from '@sluice-internal/kernel/catalog';
 import { priceOf } from '@sluice-internal/models';
 import { checkPolicy } from '@sluice-internal/guard/policy';
@@ -16,6 +16,8 @@ export interface CompileOptions {
   readonly model?: string;
   /** The tools of the MCP servers, from a lock file or from `discoverMcp`. */
   readonly mcpLock?: McpLock;
+  /** Only files in these folders are read, and no hidden ones: for a document of somebody who may not read this machine. */
+  readonly within?: readonly string[];
 }
 
 /**
@@ -24,9 +26,10 @@ export interface CompileOptions {
  * const { flow, diagnostics } = compile(text, { file: 'support.flow.yaml' });
  */
 export function compile(source: string | object, options: CompileOptions = {}): CompileResult {
-  const readText = textReader(options.file === undefined ? '.' : dirname(options.file));
+  const { within, ...others } = options;
+  const readText = textReader(options.file === undefined ? '.' : dirname(options.file), within);
   return compileDocument(source, {
-    ...options,
+    ...others,
     priceOf,
     checkPolicy,
     readText,
@@ -35,13 +38,23 @@ export function compile(source: string | object, options: CompileOptions = {}): 
 }
 
 /** Reads the files that a document names. The result is null for a file that cannot be read. */
-function textReader(folder: string): (file: string) => string | null {
+function textReader(folder: string, within: CompileOptions['within']): (file: string) => string | null {
   return (file) => {
     try {
-      const bytes = readFileSync(resolve(folder, file));
+      const path = resolve(folder, file);
+      if (within !== undefined && !within.some((each) => isInside(each, path))) return null;
+      const bytes = readFileSync(path);
       return isUtf8(bytes) ? bytes.toString('utf8') : null;
     } catch {
       return null;
     }
   };
+}
+
+/** Links are followed first, so that none leads out. Throws if there is no such file. */
+function isInside(folder: string, path: string): boolean {
+  const real = realpathSync(path);
+  const inner = relative(realpathSync(folder), real);
+  const parts = inner.split(sep);
+  return statSync(real).isFile() && !isAbsolute(inner) && !parts.some((part) => part.startsWith('.'));
 }

@@ -37,6 +37,7 @@ import type { AnyDefinition } from './define/definition.ts';
 import { CompileError } from './host/errors.ts';
 import { createRun, type Run } from './run.ts';
 import { fork } from './host/fork.ts';
+import { retry } from './host/retry.ts';
 import { migrate } from './host/migrate/migrate.ts';
 import { retentionOptions } from './host/retention.ts';
 import { ServerKeys } from './host/server-keys.ts';
@@ -175,6 +176,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
       await runtime.resume(id, grant === undefined ? undefined : checkedGrant(grant));
       return handle(id);
     },
+    retry: async (id, options = {}) => handle((await retry(runtime, store, id, { ...options, attachments })).run),
     fork: async (id, edits) => handle(await fork(runtime, store, id, { ...edits, attachments })),
     migrate: async (id, given, migration = {}) => {
       const flow = definitions.flowOf(given);
@@ -288,11 +290,21 @@ function createStart({ runtime, world, definitions, recorded, ready, placed }: S
     const owner = attached === startOptions.input ? undefined : id;
     // A surface that names the script of its runs has stored it.
     const script = whose?.pins?.script === undefined ? recorded() : {};
-    const origin = withPins(whose, { ...(placed(flow) ?? (await pinsOf(world, flow, given, owner))), ...script });
+    const own = owner === undefined ? {} : pinned(await world.pins(flow, owner));
+    const origin = withPins(whose, {
+      ...(placed(flow) ?? (await pinsOf(world, flow, given, owner))),
+      ...own,
+      ...script,
+    });
     await ready(flow, origin.pins ?? {});
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };
+}
+
+/** The attachments of the input, so that an audit knows which ones belong to the run. */
+function pinned({ attachments }: Pins): Pick<Pins, 'attachments'> {
+  return attachments === undefined ? {} : { attachments };
 }
 
 type OptionsOf<Options> = { readonly [Name in keyof Options]-?: Meaning };

@@ -13,6 +13,7 @@ import type {
 import type { CompileResult } from '@sluice-internal/notations/driver';
 import type { AnyDefinition, InputFor, OutputFor, QuestionsFor } from './define/definition.ts';
 import type { ForkEdits } from './host/fork.ts';
+import type { RetryOptions } from './host/retry.ts';
 import type { Migration } from './host/migrate/migrate.ts';
 import type { RunAt } from './host/run-state.ts';
 import type { Run } from './run.ts';
@@ -102,6 +103,13 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
    * const other = await engine.fork(run.id, { at: 12, set: { 'triage.output': { category: 'tech' } } });
    */
   fork(run: RunId, edits: ForkEdits): Promise<Run>;
+  /**
+   * Starts a new run that goes on at the call that failed. All that succeeded before stays. What the end of the run undid is done
+   * again, and an approval of the call is asked again.
+   * @example
+   * const again = await engine.retry(run.id, { by: 'anna' });
+   */
+  retry(run: RunId, options?: RetryOptions): Promise<Run>;
   /**
    * Moves a suspended run to a new version of its flow. Throws a `SluiceError` that names each part that does not fit.
    * @example

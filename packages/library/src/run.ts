@@ -45,6 +45,8 @@ export interface AnswerOptions {
   readonly text?: string;
   /** Replaces the proposed data. */
   readonly edit?: Json;
+  /** The data for the `fields` of an approval node. */
+  readonly data?: Json;
   /** The `payload` of the question that the person saw. Another question is refused then. */
   readonly payload?: string;
   /** The private key of the person (Ed25519, PEM), if the flow gives that person a key. */
@@ -143,7 +145,8 @@ export function createRun(source: RunSource, id: RunId): Run {
       await engine.wait(id);
       return engine.approvals(id);
     },
-    answer: async (name, choice, { by, ...given }) => {
+    answer: async (name, choice, { by, data, ...rest }) => {
+      const given = data === undefined ? rest : { ...rest, edit: data };
       const question = await findQuestion(engine, id, name);
       const fields = ANSWER_FIELDS.flatMap((field) => (given[field] === undefined ? [] : [[field, given[field]]]));
       await engine.answer(question.id, { choice, by, ...(Object.fromEntries(fields) as typeof given) });

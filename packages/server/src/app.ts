@@ -7,6 +7,7 @@ import { cookieOf } from './http/cookie.ts';
 import { allowedOrigin, demandHost, demandRate, demandSite, demandVersion, isPageVisit } from './http/door.ts';
 import type { DoorOptions } from './http/door.ts';
 import { Refusal, problemResponse } from './http/problem.ts';
+import { attachmentRoutes } from './routes/attachments.ts';
 import { flowRoutes } from './routes/flows.ts';
 import { metaRoutes, tokenRoutes } from './routes/meta.ts';
 import { questionRoutes } from './routes/questions.ts';
@@ -107,18 +108,23 @@ export function createApp({ services, door, studio = null, identify, onRequest }
         context.get('request'),
       ),
   );
+  addRoutes(app, services, identify === undefined ? door : null);
+  describe(app);
+  return app;
+}
+
+/** `door`: null for a program that knows its callers, which has its own sessions and tokens. */
+function addRoutes(app: App, services: Services, door: DoorOptions | null): void {
   callerRoute(app, services);
-  // A program that knows its callers has its own sessions and tokens.
-  if (identify === undefined) {
+  if (door !== null) {
     sessionRoutes(app, services, door);
     tokenRoutes(app, services);
   }
   flowRoutes(app, services);
   runRoutes(app, services);
+  attachmentRoutes(app, services);
   questionRoutes(app, services);
   metaRoutes(app, services);
-  describe(app);
-  return app;
 }
 
 function finish({ req, res }: AppContext, door: DoorOptions): void {

@@ -1,13 +1,13 @@
 /** Puts a server together: one engine for runs without a script, and one for each script that is played. */
 import { present } from '@sluice-internal/kernel/expr';
 import { UNNAMED_SCRIPTS } from '@sluice-internal/kernel/catalog';
-import { operate, update, valueAt } from '@sluice-internal/engine/ports';
+import { SluiceError, allOf, operate, update, valueAt } from '@sluice-internal/engine/ports';
 import type { CompiledFlow, Pins } from '@sluice-internal/kernel/ir';
 import type { Store } from '@sluice-internal/engine/ports';
-import type { CreateEngineOptions, EngineView } from '@sluice-internal/library';
+import type { AttachmentStore, CreateEngineOptions, EngineView } from '@sluice-internal/library';
 import { composeEngine, type Composed } from '@sluice-internal/library/compose';
 import { definitionTools, loadScript } from '@sluice-internal/library/documents';
-import { openStore } from '@sluice-internal/library/host';
+import { eraseRun, fileAt, openStore } from '@sluice-internal/library/host';
 import { pinsOf, withDefinition } from '@sluice-internal/platform';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -19,12 +19,15 @@ import { Oidc, type OidcOptions } from './auth/oidc.ts';
 import { Sessions } from './auth/sessions.ts';
 import { Tokens, type TokenCells } from './auth/tokens.ts';
 import type { Who } from './auth/who.ts';
+import { Uploads } from './http/uploads.ts';
 
 export interface ComposeOptions {
   readonly db: string;
   readonly folder: Folder;
   readonly cookie: string;
   readonly isLocal: boolean;
+  /** Documents may be changed. */
+  readonly dev?: boolean | undefined;
   readonly oidc?: OidcOptions | undefined;
   readonly limits?: Partial<Limits> | undefined;
   readonly world?: Pick<CreateEngineOptions, 'models' | 'toolOptions'>;
@@ -40,12 +43,15 @@ export interface ComposedServer {
 }
 
 export function composeServer(options: ComposeOptions): ComposedServer {
-  const { db, folder, cookie, isLocal, oidc, world, onNotice, stopping } = options;
+  const { db, folder, cookie, isLocal, dev = false, oidc, world, onNotice, stopping } = options;
   const engines = new Engines(db, { ...world, onNotice }, (flow) => placesOf(folder, flow));
   const { store, main } = engines;
+  const file = fileAt(db);
   const services: Services = {
-    ...servicesOf({ store, folder, oidc, limits: options.limits }),
-    ...{ isLocal, stopping, cookie, attachments: main.attachments },
+    ...servicesOf({ store, folder, oidc, limits: options.limits, attachments: main.attachments }),
+    ...{ isLocal, stopping, cookie },
+    erase: file === undefined && store.attachments === undefined ? null : (run, by) => eraseRun(store, file, run, by),
+    write: dev && isLocal ? (served, text) => folder.write(served, text) : undefined,
     view: async (who, script) => viewOf(engines.of(script), who),
     viewOf: async (who, run) => {
       const view = viewOf(main, who);
@@ -54,13 +60,19 @@ export function composeServer(options: ComposeOptions): ComposedServer {
       return script === undefined || script in UNNAMED_SCRIPTS ? view : viewOf(engines.of(script), who);
     },
   };
+  const rehearsals = new Rehearsals(engines, stopping);
   // A network store has no file beside it that another process of this user reads.
   if (store.reach === 'network') main.servers.own();
   return {
     services,
-    watch: () => folder.watch(),
+    watch: () => {
+      folder.watch();
+      // A server of a network plays no scripts.
+      if (isLocal) rehearsals.begin();
+    },
     close: async () => {
       folder.close();
+      await rehearsals.end();
       await engines.close();
     },
   };
@@ -71,6 +83,7 @@ interface Served {
   readonly folder: Flows;
   readonly oidc: OidcOptions | undefined;
   readonly limits: Partial<Limits> | undefined;
+  readonly attachments: AttachmentStore;
 }
 
 /** What every server has, whatever its engines are. */
@@ -79,14 +92,16 @@ export function servicesOf({
   folder,
   oidc: issuer,
   limits: given,
-}: Served): Omit<Services, 'view' | 'viewOf' | 'attachments' | 'isLocal' | 'stopping' | 'cookie'> {
+  attachments,
+}: Served): Omit<Services, 'view' | 'viewOf' | 'erase' | 'isLocal' | 'stopping' | 'cookie'> {
   const limits = { ...LIMITS, ...given };
   const tokens = new Tokens(cellsOf(store));
   const sessions = new Sessions();
   const oidc = issuer === undefined ? null : new Oidc(issuer);
   const callers = new Callers({ tokens, sessions, oidc, peopleOf: (login) => folder.peopleOf(login) });
   return {
-    ...{ store, folder, limits, tokens, sessions, oidc, callers },
+    ...{ store, folder, limits, tokens, sessions, oidc, callers, attachments },
+    uploads: new Uploads(attachments, store),
     counters: { requests: new Map() },
     turns: new Map(),
     health: { fullAt: 0 },
@@ -165,6 +180,74 @@ class Engines {
   async close(): Promise<void> {
     for (const { engine } of [...this.#scripted.values(), this.main]) await engine.close();
   }
+}
+
+/**
+ * Runs of scripts that were under way when their server was killed. The engine of real runs must not take them, and that of a script takes
+ * only those that it is given.
+ */
+class Rehearsals {
+  readonly #engines: Engines;
+  readonly #stopping: AbortSignal;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(engines: Engines, stopping: AbortSignal) {
+    this.#engines = engines;
+    this.#stopping = stopping;
+  }
+
+  begin(): void {
+    this.#work = this.#goOn().catch(() => undefined);
+  }
+
+  end(): Promise<void> {
+    return this.#work;
+  }
+
+  /** A run that another process still owns is tried again until its lease is over. */
+  async #goOn(): Promise<void> {
+    let left = await this.#interrupted();
+    for (let tried = 0; left.length > 0 && tried < TRIES && !this.#stopping.aborted; tried += 1) {
+      if (tried > 0) await pause(AGAIN_MS, this.#stopping);
+      const again: string[] = [];
+      for (const run of left) if (!(await this.#resumed(run))) again.push(run);
+      left = again;
+    }
+  }
+
+  async #interrupted(): Promise<readonly string[]> {
+    const { index } = this.#engines.store;
+    const open = await allOf((page) => index.list({ ...page, status: ['pending', 'running', 'suspended'] }));
+    // A run that waits for a person alone goes on with the answer.
+    return open.flatMap(({ run, status, due }) => (status === 'suspended' && due === null ? [] : [run]));
+  }
+
+  async #resumed(run: string): Promise<boolean> {
+    try {
+      const { state } = await this.#engines.main.runtime.read(run);
+      const script = state.origin.pins?.script;
+      if (script === undefined || script in UNNAMED_SCRIPTS || state.outcome !== null) return true;
+      await this.#engines.of(script).engine.resume(run);
+      return true;
+    } catch (error) {
+      return !(error instanceof SluiceError && error.code === 'lease-lost');
+    }
+  }
+}
+
+const TRIES = 60;
+const AGAIN_MS = 500;
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
 }
 
 function cellsOf({ shared }: Store): TokenCells {

@@ -33,13 +33,13 @@ export function fetchOf(composed: Composed, options: CreateEngineOptions, stoppi
   };
   const made = (hostNames: readonly string[], isTrusted: boolean): App => {
     const services = servicesOf({
-      ...{ store: composed.store, folder: flows, oidc: undefined },
+      ...{ store: composed.store, folder: flows, oidc: undefined, attachments: composed.attachments },
       limits: isTrusted ? UNLIMITED : undefined,
     });
     return createApp({
       services: {
         ...services,
-        ...{ attachments: composed.attachments, isLocal: false, stopping, cookie: '' },
+        ...{ isLocal: false, stopping, cookie: '', erase: null },
         callers: { of: async () => null, ofSecret: async () => 'refused', holds: async () => true },
         view: async (who) => viewOf(composed, who),
         viewOf: async (who) => viewOf(composed, who),
@@ -115,8 +115,9 @@ function definedFlows({ flows = [], models, toolOptions }: CreateEngineOptions):
     return { id, file: id, path: root, compiled, versions: [result.flow?.hash ?? ''], isDefinition: true };
   });
   return {
-    ...{ list, root, model },
+    ...{ list, root, folders: [], model },
     get: (id, hash) => list.find((each) => each.id === id && (hash === undefined || each.versions.includes(hash))),
+    scripts: [],
     script: () => undefined,
     onChange: () => () => undefined,
     peopleOf: () => [],

@@ -31,6 +31,10 @@ export interface ServeOptions {
   readonly trustProxy?: boolean | undefined;
   readonly model?: string | undefined;
   readonly limits?: Partial<Limits> | undefined;
+  /** Documents may be changed from the page. Only on this machine. */
+  readonly dev?: boolean | undefined;
+  /** The one document that is served. Default: all of the folders. */
+  readonly only?: string | undefined;
   /** The folder of the built pages. Default: that of this package. */
   readonly studio?: string | undefined;
   readonly onNotice: (message: string) => void;
@@ -42,7 +46,7 @@ export interface Serving {
   /** Null if the server listens on a network. */
   readonly tokenFile: string | null;
   /** Addresses of which one opens the page once, within a minute. None on a network. */
-  pageUrls(): readonly string[];
+  pageUrls(path?: string): readonly string[];
   /** Ends within 5 s: streams end with `retry`, and runs go on in the next process. */
   close(): Promise<void>;
 }
@@ -59,14 +63,18 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const { db, host = '127.0.0.1', port = DEFAULT_PORT, oidc, onNotice } = options;
   const isLocal = LOOPBACK.has(host);
   await demandLogin(options, isLocal);
-  const folder = await Folder.open({ folders: options.folders, model: options.model, onNotice });
+  const folder = await Folder.open({
+    ...{ folders: options.folders, model: options.model, only: options.only, onNotice },
+  });
   if (options.as !== undefined) demandLocal(folder, options.as, isLocal);
   const stop = new AbortController();
   const listener = await listening(host, port);
   const actual = (listener.address() as AddressInfo).port;
   try {
     const composed = composeServer({
-      ...{ db, folder, oidc, isLocal, onNotice, limits: options.limits, stopping: stop.signal },
+      ...{ db, folder, oidc, dev: options.dev, onNotice, limits: options.limits, stopping: stop.signal },
+      // Behind a proxy the callers are elsewhere.
+      isLocal: isLocal && options.trustProxy !== true,
       cookie: `sluice_${actual}`,
     });
     await composed.services.store.ready?.();
@@ -111,10 +119,10 @@ async function opened({ options, listener, composed, stop, place }: Opening): Pr
   return {
     url,
     tokenFile: own?.file ?? null,
-    pageUrls: () => {
+    pageUrls: (path = '/') => {
       if (own === null) return [];
       const code = services.sessions.code(own.who);
-      return [`http://${page}/#code=${code}`, `${url}/#code=${code}`];
+      return [`http://${page}${path}#code=${code}`, `${url}${path}#code=${code}`];
     },
     close: async () => {
       stop.abort();

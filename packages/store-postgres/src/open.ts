@@ -1,5 +1,5 @@
 /** A store in one schema of a Postgres database, which workers on several machines share. */
-import { refuseEmpty } from '@sluice-internal/engine/ports';
+import { SluiceError, codecOfProcess, refuseEmpty } from '@sluice-internal/engine/ports';
 import type {
   MemoryStore,
   AttachmentStore,
@@ -22,6 +22,11 @@ import { compactHeads, createRetain } from './retain.ts';
 import { createShared } from './shared.ts';
 import { createVaultStore } from './vault.ts';
 
+/**
+ * How to open a store in Postgres.
+ * @example
+ * const options: PostgresOptions = { pollMs: 1000, onNotice: (message) => console.warn(message) };
+ */
 export interface PostgresOptions {
   /** Opens without making the schema. */
   readonly readOnly?: boolean;
@@ -35,7 +40,12 @@ export interface PostgresOptions {
   readonly onViolation?: OnViolation | undefined;
 }
 
-/** A store in Postgres keeps everything that a run has. */
+/**
+ * A store in Postgres keeps everything that a run has.
+ * @example
+ * const store: PostgresStore = openPostgres('postgres://sluice@db.internal/sluice');
+ * await store.ready();
+ */
 export type PostgresStore = Store & {
   /** Connects, and makes the schema. Rejects with the reason why the store cannot be used. */
   ready(): Promise<void>;
@@ -54,6 +64,7 @@ const POLL_MS = 4_000;
  */
 export function openPostgres(address: string, options: PostgresOptions = {}): PostgresStore {
   refuseEmpty('openPostgres', options);
+  refuseKey();
   const { readOnly = false, clock, onNotice = () => undefined, onViolation, pollMs = POLL_MS } = options;
   const database = new Database(readAddress(address), readOnly, onNotice);
   const hints = new Hints(database);
@@ -90,4 +101,14 @@ export function openPostgres(address: string, options: PostgresOptions = {}): Po
       await database.close();
     },
   };
+}
+
+/** Who sets a key expects that nothing is stored in clear. */
+function refuseKey(): void {
+  if (codecOfProcess().key === null) return;
+  throw new SluiceError(
+    'journal-key',
+    'SLUICE_JOURNAL_KEY is set, and the store in Postgres does not seal what it stores',
+    'Unset SLUICE_JOURNAL_KEY and encrypt the disk of the server, or use a SQLite file.',
+  );
 }

@@ -1,7 +1,8 @@
 /** What a database lacks is one clear line with a remedy, and never a password. */
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import { openPostgres } from '../src/open.ts';
 import type { PostgresOptions } from '../src/open.ts';
@@ -52,6 +53,17 @@ describe('an address', () => {
       message: expect.stringContaining(why) as string,
     });
   });
+});
+
+test('a journal key is refused: nothing would be sealed', async () => {
+  vi.stubEnv('SLUICE_JOURNAL_KEY', randomBytes(32).toString('base64'));
+  try {
+    const found = await refusal(url(freshSchema()));
+    expect(found).toMatchObject({ code: 'journal-key', message: expect.stringContaining('does not seal') as string });
+    expect(found.help).toMatch(/Unset SLUICE_JOURNAL_KEY/);
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });
 
 describe('a database', () => {

@@ -6,10 +6,12 @@ import type { RunId } from '@sluice-internal/kernel/ir';
 import { mayAppend, ownerAfter } from '@sluice-internal/engine/ports';
 import type { Append, RunDetails, WorkerId } from '@sluice-internal/engine/ports';
 import type { Connection, KnownRun, Statements } from './connection.ts';
-import { factsRow } from './facts-row.ts';
+import { factsRow, sealedFacts } from './facts-row.ts';
 import type { Heads } from './heads.ts';
 import { hashDetails, hashListing, isIntact, isWorking, readRow, SELECT_LISTED } from './listing.ts';
 import type { ListedRow, Listing, QuestionColumns, ReadRow, RunEnd } from './listing.ts';
+
+import { placeOfAppend, placeOfBlob, placeOfGraph, placeOfMessage, placeOfSnapshot } from './places.ts';
 
 export type Stored = 'committed' | 'stale';
 
@@ -39,12 +41,18 @@ export class Appends {
     const run = after === 0 ? this.#create(worker, append) : this.#find(worker, append);
     if (run === undefined) return 'stale';
     const writes = this.#writes;
-    writes.insertLog.get(run.id, after, count, at, body, hash);
+    const { codec } = this.#connection;
+    const { store } = this.#heads;
+    writes.insertLog.get(run.id, after, count, at, codec.seal(body, placeOfAppend(store, append.run, after)), hash);
     if (after > 0) this.#advance(run, worker, append);
     if (append.details !== undefined) this.#writeDetails(run, append.details);
     for (const blob of blobs)
-      if (writes.findBlob.get(run.id, blob.hash) === undefined) writes.insertBlob.get(run.id, blob.hash, blob.body);
-    if (snapshot !== null) writes.putSnapshot.get(run.id, snapshot.seq, snapshot.hash, snapshot.body);
+      if (writes.findBlob.get(run.id, blob.hash) === undefined)
+        writes.insertBlob.get(run.id, blob.hash, codec.seal(blob.body, placeOfBlob(store, append.run, blob.hash)));
+    if (snapshot !== null) {
+      const sealed = codec.seal(snapshot.body, placeOfSnapshot(store, append.run, snapshot.seq));
+      writes.putSnapshot.get(run.id, snapshot.seq, snapshot.hash, sealed);
+    }
     if (checkpoint !== undefined) {
       const { seq, head, at: signedAt, key, signature } = checkpoint;
       writes.insertCheckpoint.get(run.id, seq, head, signedAt, key, signature);
@@ -87,7 +95,11 @@ export class Appends {
   }
 
   #writeDetails(run: KnownRun, { facts, questions }: RunDetails): void {
-    this.#writes.putFacts.get(run.id, ...factsRow(facts));
+    const { codec } = this.#connection;
+    this.#writes.putFacts.get(
+      run.id,
+      ...sealedFacts(codec, placeOfMessage(this.#heads.store, run.listing.run), factsRow(facts)),
+    );
     if (run.asks) this.#writes.deleteQuestions.get(run.id);
     for (const row of questionRows(run, questions)) this.#writes.insertQuestion.get(run.id, ...row);
     run.asks = questions.length > 0;
@@ -96,7 +108,7 @@ export class Appends {
   /** Replaces the details of a run. False if they were the same, or if another part of the run was changed from outside. */
   describe(id: RunId, details: RunDetails): boolean {
     const row = this.#statements.findRun.get(id) as unknown as ListedRow | undefined;
-    const read = row === undefined ? null : readRow(row);
+    const read = row === undefined ? null : readRow(row, this.#connection.codec, this.#heads.store);
     if (read === null || !isIntact(this.#heads.store, read)) return false;
     const run = knownOf(read, read.end);
     const hashed = detailsHash(run, details);
@@ -155,7 +167,7 @@ export class Appends {
   #findRun(id: RunId): KnownRun | undefined {
     const row = this.#statements.findRun.get(id) as unknown as ListedRow | undefined;
     if (row === undefined) return undefined;
-    const read = readRow(row);
+    const read = readRow(row, this.#connection.codec, this.#heads.store);
     if (!isIntact(this.#heads.store, read) || !this.#heads.isNamed(read.id, read.end)) return undefined;
     const run = knownOf(read, read.end);
     if (run.owner !== null) this.#connection.known.set(id, run);
@@ -164,10 +176,14 @@ export class Appends {
 
   #graphOf(hash: string, text: string): number {
     const { findFlow, insertFlow } = this.#statements;
+    const { codec } = this.#connection;
     const cached = this.#connection.graphs.get(hash);
     if (cached !== undefined) return cached;
     const found = findFlow.get(hash) as [number] | undefined;
-    const id = found === undefined ? Number(insertFlow.run(hash, text).lastInsertRowid) : found[0];
+    const id =
+      found === undefined
+        ? Number(insertFlow.run(hash, codec.seal(text, placeOfGraph(this.#heads.store, hash))).lastInsertRowid)
+        : found[0];
     this.#connection.graphs.set(hash, id);
     return id;
   }

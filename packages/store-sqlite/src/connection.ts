@@ -7,6 +7,7 @@ import type { Stats } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
+import type { Codec } from '@sluice-internal/engine/ports';
 import { withLargeNumbers } from './database.ts';
 import { faultOf } from './faults.ts';
 import type { Listing, RunEnd } from './listing.ts';
@@ -32,6 +33,8 @@ export class Connection {
   readonly graphs: Map<string, number> = new Map();
   /** Row ids of workers that are not fenced, by name. */
   readonly leases: Map<string, number> = new Map();
+  /** How texts are stored. */
+  readonly codec: Codec;
   /** The number of the next row in `heads`; null if it was not read yet. */
   nextHead: number | null = null;
   /** Called inside each transaction that writes, after its work. */
@@ -49,7 +52,8 @@ export class Connection {
   #version: number | null = null;
   #seenVersion = -1;
 
-  constructor(db: DatabaseSync, path: string) {
+  constructor(db: DatabaseSync, path: string, codec: Codec) {
+    this.codec = codec;
     this.#db = db;
     this.#path = path;
     this.#statements = this.prepareWrites(SQL);

@@ -4,6 +4,8 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { NO_CODEC, codecOfProcess } from '@sluice-internal/engine/ports';
+import type { Codec } from '@sluice-internal/engine/ports';
 
 interface Options {
   readonly timeout?: number;
@@ -35,6 +37,14 @@ export function fileBeside(journal: string, kind: string): string {
 }
 
 export const IN_MEMORY = ':memory:';
+
+/** How a file beside the journal keeps its texts. What is in memory only is not sealed. */
+export function codecFor(path: string): Codec {
+  return path === IN_MEMORY ? NO_CODEC : codecOfProcess();
+}
+
+/** A file whose values can be sealed again. `rekey` returns how many there were. */
+export type Rekeyed<Store> = Store & { rekey(): number };
 
 /** Runs the work in one transaction that writes. */
 export function atOnce<T>(db: DatabaseSync, work: () => T): T {

@@ -1,5 +1,5 @@
 /** The facts of a run as a row of `run_facts`. */
-import type { RunFacts } from '@sluice-internal/engine/ports';
+import type { Codec, Place, RunFacts } from '@sluice-internal/engine/ports';
 
 /** The columns of `run_facts` without the run. */
 export type FactsRow = readonly [
@@ -42,4 +42,20 @@ export function factsRow({
 }: RunFacts): FactsRow {
   const micros = Math.round(costUsd * 1_000_000);
   return [seq, steps, inputTokens, outputTokens, micros, questions, node, error?.type ?? null, error?.message ?? null];
+}
+
+/** The message of an error can have what a run has read. */
+export function sealedFacts(codec: Codec, place: Place, row: FactsRow): FactsRow {
+  return withMessage(row, (message) => codec.seal(message, place));
+}
+
+/** Null without the key. */
+export function openedFacts(codec: Codec, place: Place, row: FactsRow): FactsRow | null {
+  return codec.has(row[8] ?? '') ? withMessage(row, (message) => codec.open(message, place)) : null;
+}
+
+function withMessage(row: FactsRow, change: (message: string) => string): FactsRow {
+  const [seq, steps, inputTokens, outputTokens, costMicros, questions, node, error, message] = row;
+  const changed = message === null ? null : change(message);
+  return [seq, steps, inputTokens, outputTokens, costMicros, questions, node, error, changed];
 }

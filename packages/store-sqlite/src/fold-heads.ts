@@ -3,12 +3,14 @@ import { parseJson } from '@sluice-internal/kernel/expr';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { hashShared } from '@sluice-internal/engine/journal';
 import { hashMail } from '@sluice-internal/engine/ports';
+import type { Codec } from '@sluice-internal/engine/ports';
 import type { Connection, Statements } from './connection.ts';
 import { changedSchema, SELECT_PARTS } from './foreign-schema.ts';
 import { hashHead } from './heads-row.ts';
 import type { Folded, HeadsBody } from './heads-row.ts';
 import { brokenRow, readRow, SELECT_LISTED } from './listing.ts';
 import type { ListedRow } from './listing.ts';
+import { placeOfLetter } from './places.ts';
 
 /** The reason why the store was changed from outside, or what its chains record. */
 export function createAudit(connection: Connection, store: string): () => string | Folded {
@@ -18,9 +20,9 @@ export function createAudit(connection: Connection, store: string): () => string
     const folded = fold(statements, store);
     if (typeof folded === 'string') return folded;
     const broken =
-      brokenRuns(statements, store, folded) ??
+      brokenRuns(statements, store, folded, connection.codec) ??
       brokenTombstones(statements, folded) ??
-      brokenMail(statements, store, folded) ??
+      brokenMail(statements, store, folded, connection.codec) ??
       brokenValues(statements, store, folded) ??
       changedSchema(statements.parts);
     return broken ?? folded;
@@ -66,8 +68,8 @@ function takeRuns({ runs }: Folded, { runs: listed = [], moves = [] }: HeadsBody
   }
 }
 
-function brokenRuns(rows: Rows, store: string, folded: Folded): string | null {
-  return brokenEnds(rows, folded) ?? brokenList(rows, store, folded);
+function brokenRuns(rows: Rows, store: string, folded: Folded, codec: Codec): string | null {
+  return brokenEnds(rows, folded) ?? brokenList(rows, store, folded, codec);
 }
 
 function brokenEnds({ ends }: Rows, { runs }: Folded): string | null {
@@ -85,10 +87,10 @@ function brokenEnds({ ends }: Rows, { runs }: Folded): string | null {
 }
 type EndRow = readonly [number, RunId, number, string, number, string, number];
 
-function brokenList({ rows }: Rows, store: string, { runs, gone }: Folded): string | null {
+function brokenList({ rows }: Rows, store: string, { runs, gone }: Folded, codec: Codec): string | null {
   let count = 0;
   for (const listed of rows.iterate()) {
-    const row = readRow(listed as unknown as ListedRow);
+    const row = readRow(listed as unknown as ListedRow, codec, store);
     const broken = gone.has(row.id) ? 'it was removed, and is listed' : brokenRow(store, row);
     if (broken !== null) return `run \`${row.listing.run}\`: ${broken}`;
     count += 1;
@@ -104,11 +106,15 @@ function brokenTombstones({ tombstones, store }: Rows, { gone }: Folded): string
   return areSame && (rows.at(-1)?.[1] ?? '') === last ? null : LISTS;
 }
 
-function brokenMail({ letters }: Rows, store: string, { mail }: Folded): string | null {
+function brokenMail({ letters }: Rows, store: string, { mail }: Folded, codec: Codec): string | null {
   const rows = letters.all() as unknown as [number, RunId | null, string, string, number][];
   const areSame = rows.every(([id, run, fact, hashed, at]) => {
     const [recorded, place] = mail.get(id) ?? [];
-    return run !== null && hashMail(store, run, fact) === hashed && recorded === hashed && place === at;
+    if (run === null) return false;
+    // Without the key, the letter is compared by the hash that was recorded.
+    const isOwn =
+      !codec.has(fact) || hashMail(store, run, codec.open(fact, placeOfLetter(store, run, hashed))) === hashed;
+    return isOwn && recorded === hashed && place === at;
   });
   return areSame && rows.length === mail.size ? null : 'a message between processes was changed, added or deleted';
 }

@@ -107,7 +107,7 @@ export class Heads {
   }
 
   #brokenListed(listed: ListedRow): string | null {
-    const row = readRow(listed);
+    const row = readRow(listed, this.#connection.codec, this.store);
     const broken = brokenRow(this.store, row);
     if (broken !== null || row.end === null) return broken;
     const [checkpoints] = this.#statements.checkpoints.get(row.id) as unknown as [number];

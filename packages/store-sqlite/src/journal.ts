@@ -17,6 +17,7 @@ import { createChanges } from './changes.ts';
 import type { Connection } from './connection.ts';
 import { createAudit } from './fold-heads.ts';
 import type { Heads } from './heads.ts';
+import { placeOfAppend, placeOfBlob, placeOfGraph, placeOfSnapshot } from './places.ts';
 
 export interface GroupedJournal extends Journal {
   /** Writes all commits requested so far. */
@@ -33,7 +34,8 @@ export function createJournal(connection: Connection, heads: Heads): GroupedJour
     const found = audit();
     return typeof found === 'string' ? found : null;
   };
-  const load = createLoad(connection);
+  const { store } = heads;
+  const load = createLoad(connection, store);
   let waiting: Call[] = [];
 
   const flush = (): void => {
@@ -64,7 +66,8 @@ export function createJournal(connection: Connection, heads: Heads): GroupedJour
       }),
     describe: async (run, details) => connection.write(() => appended.describe(run, details)),
     load: async (run, options) => load(run, options?.snapshot ?? true, options?.after ?? 0),
-    page: createPage(connection),
+    page: createPage(connection, store),
+    end: createEnd(connection),
     changes: createChanges(connection),
     broken: (run) => connection.readTogether(() => (run === undefined ? broken() : heads.brokenRun(run))),
     checkpoints: createCheckpoints(connection),
@@ -83,13 +86,23 @@ interface Call {
   readonly reject: (error: unknown) => void;
 }
 
-function createPage(connection: Connection): Journal['page'] {
+function createEnd(connection: Connection): NonNullable<Journal['end']> {
+  const find = connection.prepare('SELECT events, head FROM ends WHERE name = ?');
+  return async (run) => {
+    const row = connection.read(() => find.get(run)) as unknown as [number, string] | undefined;
+    return row === undefined ? null : { events: row[0], head: row[1] };
+  };
+}
+
+function createPage(connection: Connection, store: string): Journal['page'] {
   const find = connection.prepare(
     `SELECT after, count, at, body, hash FROM log
      WHERE run = (SELECT id FROM runs WHERE run = ?) AND after >= ? ORDER BY after LIMIT ?`,
   );
   return async (run, after, limit) =>
-    connection.read(() => (find.all(run, after, limit) as unknown as AppendRow[]).map(toAppend));
+    connection
+      .read(() => find.all(run, after, limit) as unknown as AppendRow[])
+      .map((row) => toAppend(connection, store, run, row));
 }
 
 function createCheckpoints(connection: Connection): NonNullable<Journal['checkpoints']> {
@@ -104,11 +117,14 @@ function createCheckpoints(connection: Connection): NonNullable<Journal['checkpo
     );
 }
 
-function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean, after: number) => StoredRun | null {
-  const { prepare } = connection;
+function createLoad(
+  connection: Connection,
+  store: string,
+): (run: RunId, wantsSnapshot: boolean, after: number) => StoredRun | null {
+  const { codec, prepare } = connection;
   // A run whose graph was deleted is a broken run and not an absent one.
   const findRun = prepare(
-    "SELECT runs.id, coalesce(flows.text, '') FROM runs LEFT JOIN flows ON flows.id = runs.graph WHERE run = ?",
+    "SELECT runs.id, coalesce(flows.text, ''), coalesce(flows.hash, '') FROM runs LEFT JOIN flows ON flows.id = runs.graph WHERE run = ?",
   );
   const findSnapshot = prepare('SELECT seq, hash, body FROM snapshots WHERE run = ?');
   const lastBefore = prepare(
@@ -121,30 +137,34 @@ function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean
 
   return (run, wantsSnapshot, after) =>
     connection.read(() => {
-      const found = findRun.get(run) as [number, string] | undefined;
+      const found = findRun.get(run) as [number, string, string] | undefined;
       if (found === undefined) return null;
-      const [id, flow] = found;
-      const snapshot = wantsSnapshot ? snapshotOf(id) : null;
+      const [id, graph, hash] = found;
+      const flow = codec.open(graph, placeOfGraph(store, hash));
+      const snapshot = wantsSnapshot ? snapshotOf(id, run) : null;
       const appends = appendsFrom.all(id, snapshot?.seq ?? after) as unknown as AppendRow[];
       const blobs = blobsOf.all(id) as unknown as [string, string][];
-      return { flow, snapshot, appends: appends.map(toAppend), blobs: blobs.map(toBlob) };
+      return {
+        flow,
+        snapshot,
+        appends: appends.map((row) => toAppend(connection, store, run, row)),
+        blobs: blobs.map(([of, body]): Blob => ({ hash: of, body: codec.open(body, placeOfBlob(store, run, of)) })),
+      };
     });
 
-  function snapshotOf(id: number): Snapshot | null {
+  function snapshotOf(id: number, run: RunId): Snapshot | null {
     const row = findSnapshot.get(id) as [number, string, string] | undefined;
     if (row === undefined) return null;
     const [seq, hash, body] = row;
     const at = lastBefore.get(id, seq) as [number, string] | undefined;
-    return at !== undefined && at[0] === seq && at[1] === hash ? { seq, hash, body } : null;
+    if (at === undefined || at[0] !== seq || at[1] !== hash) return null;
+    return { seq, hash, body: codec.open(body, placeOfSnapshot(store, run, seq)) };
   }
 }
 
 type AppendRow = readonly [number, number, number, string, string];
 
-function toAppend([after, count, at, body, hash]: AppendRow): StoredAppend {
-  return { after, count, at, body, hash };
-}
-
-function toBlob([hash, body]: readonly [string, string]): Blob {
-  return { hash, body };
+function toAppend({ codec }: Connection, store: string, run: RunId, row: AppendRow): StoredAppend {
+  const [after, count, at, body, hash] = row;
+  return { after, count, at, body: codec.open(body, placeOfAppend(store, run, after)), hash };
 }

@@ -2,7 +2,10 @@
 import { hash } from 'node:crypto';
 import { parseJson } from '@sluice-internal/kernel/expr';
 import type { RunId, RunStatus } from '@sluice-internal/kernel/ir';
+import type { Codec, Place } from '@sluice-internal/engine/ports';
+import { openedFacts } from './facts-row.ts';
 import type { FactsRow } from './facts-row.ts';
+import { placeOfMessage } from './places.ts';
 
 /** All columns of a run but its owner, which changes with every claim. */
 export interface Listing {
@@ -100,16 +103,22 @@ export interface PlacedEnd extends RunEnd {
   readonly at: number;
 }
 
-export function readRow(row: ListedRow): ReadRow {
+export function readRow(row: ListedRow, codec: Codec, store: string): ReadRow {
   const [id, owner, run, graph, flow, notation, status, code, startedAt, updatedAt, due, ...rest] = row;
   const [tenant, user, thread, parent, details, storedEvents, storedHead, ...ending] = rest;
   const [events, head, signed, listed, at, name, facts, questions] = ending;
   const about = { run, graph, flow, notation, status, code, startedAt, updatedAt, due };
-  const shown = hashDetails(facts === null ? null : (parseJson(facts) as unknown as FactsRow), parseRows(questions));
+  const opened = factsIn(facts, codec, placeOfMessage(store, run));
+  // Without the key the details cannot be compared. Everything else can.
+  const shown = opened === 'sealed' ? details : hashDetails(opened, parseRows(questions));
   const listing = { ...about, tenant, user, thread, parent, details };
   const stored = { events: storedEvents ?? 0, head: storedHead ?? '' };
   const end = { events: events ?? 0, head: head ?? '', signed: signed ?? 0, listing: listed ?? '', at: at ?? 0 };
   return { id, owner, listing, shown, end: name === null ? null : { ...end, name }, stored };
+}
+
+function factsIn(text: string | null, codec: Codec, place: Place): FactsRow | null | 'sealed' {
+  return text === null ? null : (openedFacts(codec, place, parseJson(text) as unknown as FactsRow) ?? 'sealed');
 }
 
 /** The columns of `questions`, without the run, in their order. */

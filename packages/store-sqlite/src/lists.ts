@@ -1,23 +1,27 @@
 /** Pages of runs, questions, tenants and tombstones. Each page is read through an index, from its cursor on. */
 import type { StatementSync } from 'node:sqlite';
-import { badCursor, limitOf, pageOf, placeOf } from '@sluice-internal/engine/ports';
+import { badCursor, keyIdOf, limitOf, pageOf, placeOf } from '@sluice-internal/engine/ports';
 import type {
+  Codec,
   Index,
   ListedRun,
   OpenQuestion,
   QuestionFilter,
   RunEntry,
+  RunFacts,
   RunFilter,
   Tombstone,
 } from '@sluice-internal/engine/ports';
 import type { Connection } from './connection.ts';
-import { toFacts } from './facts-row.ts';
+import { openedFacts, toFacts } from './facts-row.ts';
 import type { FactsRow } from './facts-row.ts';
+import { placeOfMessage } from './places.ts';
 
 type Lists = Pick<Index, 'find' | 'list' | 'questions' | 'waiting' | 'tenants'>;
 
-export function createLists(connection: Connection): Lists {
-  const { prepare } = connection;
+export function createLists(connection: Connection, store: string): Lists {
+  const { codec, prepare } = connection;
+  const toListed = (row: RunRow): ListedRun => ({ ...toEntry(row), facts: factsOf(row, codec, store) });
   const one = prepare(`${SELECT_RUN} WHERE runs.run = ?`);
   const tenants = prepare(TENANTS);
   const statement = statementsOf(prepare);
@@ -219,8 +223,13 @@ function toEntry([, run, flow, hash, notation, status, code, ...rest]: RunRow): 
   return { run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, thread, parent };
 }
 
-function toListed(row: RunRow): ListedRun {
-  return { ...toEntry(row), facts: toFacts(row.slice(15) as unknown as FactsRow) };
+/** Without the key, lists have everything but the message of an error. */
+function factsOf(row: RunRow, codec: Codec, store: string): RunFacts | null {
+  const stored = row.slice(15) as unknown as FactsRow;
+  const opened = openedFacts(codec, placeOfMessage(store, row[1]), stored);
+  const facts = toFacts(opened ?? stored);
+  if (opened !== null || facts === null || facts.error === null) return facts;
+  return { ...facts, error: { ...facts.error, message: `sealed with the key ${keyIdOf(facts.error.message)}` } };
 }
 
 const SELECT_QUESTION = `

@@ -3,9 +3,10 @@ import { SluiceError, hashMail, readMail } from '@sluice-internal/engine/ports';
 import type { Letter, Mail } from '@sluice-internal/engine/ports';
 import type { Connection } from './connection.ts';
 import type { Heads } from './heads.ts';
+import { placeOfLetter } from './places.ts';
 
 export function createMail(connection: Connection, heads: Heads): Mail {
-  const { prepare } = connection;
+  const { codec, prepare } = connection;
   const { store } = heads;
   const insert = prepare('INSERT INTO mail (run, fact, hash, posted) SELECT id, ?, ?, ? FROM runs WHERE run = ?');
   const find = prepare('SELECT posted FROM mail WHERE id = ?');
@@ -27,7 +28,12 @@ export function createMail(connection: Connection, heads: Heads): Mail {
       connection.write(() => {
         const text = JSON.stringify(fact);
         const hashed = hashMail(store, run, text);
-        const { changes, lastInsertRowid } = insert.run(text, hashed, heads.at(), run);
+        const { changes, lastInsertRowid } = insert.run(
+          codec.seal(text, placeOfLetter(store, run, hashed)),
+          hashed,
+          heads.at(),
+          run,
+        );
         if (changes === 0)
           throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
         heads.posted(Number(lastInsertRowid), hashed);
@@ -36,9 +42,12 @@ export function createMail(connection: Connection, heads: Heads): Mail {
       if (done.length > 0) connection.write(() => removeAll(done));
       return connection.read(() => {
         const rows = unread.all(worker) as unknown as [number, string, string, string, number][];
-        return rows.map(([id, run, fact, hashed, at]): Letter => {
+        // A letter that a newer key has sealed waits for this key.
+        const readable = rows.filter(([, , fact]) => codec.has(fact));
+        return readable.map(([id, run, fact, hashed, at]): Letter => {
           const isForged = !heads.isPosted(id, hashed, at);
-          return { id, run, fact: isForged ? null : readMail(store, run, fact, hashed) };
+          if (isForged) return { id, run, fact: null };
+          return { id, run, fact: readMail(store, run, codec.open(fact, placeOfLetter(store, run, hashed)), hashed) };
         });
       });
     },

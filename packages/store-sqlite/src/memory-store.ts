@@ -13,12 +13,22 @@ import {
   memoryBody,
   memoryEntry,
   ownerKey,
+  resealed,
   similarity,
   textOf,
   wordsOf,
 } from '@sluice-internal/engine/ports';
-import type { MemoryCaller, MemoryEntry, MemoryQuery, MemoryStore, OnViolation } from '@sluice-internal/engine/ports';
-import { IN_MEMORY, atOnce, fileBeside, openErasable } from './database.ts';
+import type {
+  Codec,
+  MemoryCaller,
+  MemoryEntry,
+  MemoryQuery,
+  MemoryStore,
+  OnViolation,
+  Place,
+} from '@sluice-internal/engine/ports';
+import { IN_MEMORY, atOnce, codecFor, fileBeside, openErasable } from './database.ts';
+import type { Rekeyed } from './database.ts';
 import { faultOf } from './faults.ts';
 
 const SCHEMA = `
@@ -50,15 +60,17 @@ export function memoryFileOf(journal: string): string {
 
 export interface MemoryStoreOptions {
   readonly onViolation?: OnViolation | undefined;
+  /** How texts are stored. Default: sealed with the keys in SLUICE_JOURNAL_KEY. */
+  readonly codec?: Codec;
 }
 
 /** Opens the file when it is needed. Only a write makes a new file. */
-export function memoryBeside(journal: string, options: MemoryStoreOptions = {}): Closable {
+export function memoryBeside(journal: string, options: MemoryStoreOptions = {}): Rekeyed<Closable> {
   const path = memoryFileOf(journal);
   let store: ReturnType<typeof openMemoryStore> | null = null;
-  const opened = (): MemoryStore => (store ??= openMemoryStore(path, options));
-  const existing = (): MemoryStore | null => store ?? (existsSync(path) ? opened() : null);
-  return guardedMemory({
+  const opened = (): ReturnType<typeof openMemoryStore> => (store ??= openMemoryStore(path, options));
+  const existing = (): ReturnType<typeof openMemoryStore> | null => store ?? (existsSync(path) ? opened() : null);
+  const guardedStore = guardedMemory({
     add: async (caller, entry, vector) => opened().add(caller, entry, vector),
     get: async (caller, id, now) => (await existing()?.get(caller, id, now)) ?? null,
     find: async (caller, query) => (await existing()?.find(caller, query)) ?? [],
@@ -69,6 +81,7 @@ export function memoryBeside(journal: string, options: MemoryStoreOptions = {}):
     eraseExpired: async (now) => (await existing()?.eraseExpired(now)) ?? 0,
     close: async () => store?.close(),
   });
+  return { ...guardedStore, rekey: () => existing()?.rekey() ?? 0 };
 }
 
 type Closable = MemoryStore & { close(): Promise<void> };
@@ -87,9 +100,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
  * @example
  * const own = createEngine({ toolOptions: { memory: openMemoryStore('./agents.memory') } });
  */
-export function openMemoryStore(path: string, options: MemoryStoreOptions = {}): Closable {
-  const file = new MemoryFile(path, options.onViolation);
-  return guardedMemory({
+export function openMemoryStore(path: string, options: MemoryStoreOptions = {}): Rekeyed<Closable> {
+  const file = new MemoryFile(path, options);
+  const store = guardedMemory({
     add: async (caller, entry, vector) => file.add(caller, entry, vector),
     get: async (caller, id, now) => {
       const entry = file.accessed(caller, 'read', id);
@@ -103,6 +116,7 @@ export function openMemoryStore(path: string, options: MemoryStoreOptions = {}):
     eraseExpired: async (now) => file.erase('expires_at <= ?', [now]),
     close: async () => file.close(),
   });
+  return { ...store, rekey: () => file.rekey() };
 }
 
 type Row = { readonly [column: string]: unknown };
@@ -111,12 +125,14 @@ type Value = string | number | null;
 class MemoryFile {
   readonly #db: DatabaseSync;
   readonly #path: string;
+  readonly #codec: Codec;
   readonly #onViolation: OnViolation | undefined;
   /** Some early releases of Node 22 have no full-text search. */
   readonly #hasIndex: boolean;
 
-  constructor(path: string, onViolation: OnViolation | undefined) {
+  constructor(path: string, { onViolation, codec = codecFor(path) }: MemoryStoreOptions) {
     this.#path = path;
+    this.#codec = codec;
     this.#onViolation = onViolation;
     try {
       this.#db = openErasable(path, SCHEMA);
@@ -139,11 +155,13 @@ class MemoryFile {
         )
         .run(
           ...[id, ownerKey(owner), owner.tenant, run, state, at, expiresAt],
-          memoryBody(entry),
-          vector === undefined ? null : JSON.stringify(vector),
+          this.#sealed(id, memoryBody(entry)),
+          vector === undefined ? null : this.#sealed(id, JSON.stringify(vector)),
         );
       const text = wordsOf(`${textOf(entry.goal)}\n${textOf(entry.answer)}`).join(' ');
-      if (this.#hasIndex) this.#db.prepare('INSERT INTO words (rowid, text) VALUES (?, ?)').run(lastInsertRowid, text);
+      // The index would have the words in clear.
+      if (this.#hasIndex && this.#codec.key === null)
+        this.#db.prepare('INSERT INTO words (rowid, text) VALUES (?, ?)').run(lastInsertRowid, text);
       return entry;
     });
   }
@@ -152,7 +170,7 @@ class MemoryFile {
   accessed(caller: MemoryCaller, operation: string, id: string): MemoryEntry | null {
     const [row] = this.#rows(`SELECT ${COLUMNS} FROM entries WHERE id = ?`, [id]);
     if (row === undefined) return null;
-    const entry = entryOf(row);
+    const entry = this.#entryOf(row);
     if (mayAccess(caller, entry.owner)) return entry;
     throw this.#violation(caller, operation, id);
   }
@@ -177,7 +195,7 @@ class MemoryFile {
     const latest = this.#rows(`SELECT ${COLUMNS} FROM entries WHERE ${sql} ORDER BY at DESC, number DESC LIMIT ?`, [
       ...values,
       limit,
-    ]).map(entryOf);
+    ]).map(this.#entryOf);
     const seen = new Set(fitting.map(({ id }) => id));
     return [...fitting, ...latest.filter(({ id }) => !seen.has(id))].slice(0, limit);
   }
@@ -188,7 +206,7 @@ class MemoryFile {
     return this.#rows(`SELECT ${COLUMNS} FROM entries WHERE ${which} ORDER BY at DESC, number DESC LIMIT ?`, [
       ...values,
       limit,
-    ]).map(entryOf);
+    ]).map(this.#entryOf);
   }
 
   release(by: string, entry: MemoryEntry | null, at: number): MemoryEntry | null {
@@ -197,7 +215,7 @@ class MemoryFile {
     this.#within(() =>
       this.#db
         .prepare("UPDATE entries SET state = 'active', body = ? WHERE id = ?")
-        .run(memoryBody(released), entry.id),
+        .run(this.#sealed(entry.id, memoryBody(released)), entry.id),
     );
     return released;
   }
@@ -217,19 +235,62 @@ class MemoryFile {
   #byWords(text: string, sql: string, values: readonly Value[], limit: number): readonly MemoryEntry[] {
     const words = wordsOf(text).slice(0, WORDS_MAX);
     if (words.length === 0 || !this.#hasIndex) return [];
+    if (this.#codec.key !== null) return this.#byReading(words, sql, values).slice(0, limit);
     const match = words.map((word) => `"${word}"`).join(' OR ');
     return this.#rows(
       `SELECT ${COLUMNS} FROM words JOIN entries ON entries.number = words.rowid
        WHERE words MATCH ? AND ${sql} ORDER BY words.rank, at DESC LIMIT ?`,
       [match, ...values, limit],
-    ).map(entryOf);
+    ).map(this.#entryOf);
   }
+
+  /** Sealed entries have no index. Those with the most of the words come first, then the newest. */
+  #byReading(words: readonly string[], sql: string, values: readonly Value[]): readonly MemoryEntry[] {
+    return this.#rows(`SELECT ${COLUMNS} FROM entries WHERE ${sql} ORDER BY at DESC, number DESC`, values)
+      .map((row) => {
+        const entry = this.#entryOf(row);
+        const own = new Set(wordsOf(`${textOf(entry.goal)}\n${textOf(entry.answer)}`));
+        return { entry, score: words.filter((word) => own.has(word)).length };
+      })
+      .filter(({ score }) => score > 0)
+      .toSorted((a, b) => b.score - a.score)
+      .map(({ entry }) => entry);
+  }
+
+  /** What the values were before is overwritten. */
+  rekey(): number {
+    return this.#atOnce(() => {
+      let count = 0;
+      const put = this.#db.prepare('UPDATE entries SET body = ?, vector = ? WHERE id = ?');
+      for (const row of this.#db.prepare('SELECT id, body, vector FROM entries').all()) {
+        const id = String(row['id']);
+        const [body, vector] = [row['body'], row['vector']].map((text) =>
+          text === null ? null : resealed(this.#codec, String(text), placeOf(id)),
+        );
+        if (body === null && vector === null) continue;
+        put.run(body ?? String(row['body']), vector ?? (row['vector'] as string | null), id);
+        count += 1;
+      }
+      if (this.#hasIndex && this.#codec.key !== null) this.#db.exec('DELETE FROM words');
+      return count;
+    });
+  }
+
+  #sealed(id: string, text: string): string {
+    return this.#codec.seal(text, placeOf(id));
+  }
+
+  #opened(row: Row, column: string): string {
+    return this.#codec.open(String(row[column]), placeOf(String(row['id'])));
+  }
+
+  #entryOf = (row: Row): MemoryEntry => entryOf({ ...row, body: this.#opened(row, 'body') });
 
   #byVector(vector: readonly number[], sql: string, values: readonly Value[]): readonly MemoryEntry[] {
     return this.#rows(`SELECT ${COLUMNS}, vector FROM entries WHERE ${sql} AND vector IS NOT NULL`, values)
       .map((row) => ({
-        entry: entryOf(row),
-        score: similarity(vector, JSON.parse(String(row['vector'])) as readonly number[]),
+        entry: this.#entryOf(row),
+        score: similarity(vector, JSON.parse(this.#opened(row, 'vector')) as readonly number[]),
       }))
       .filter(({ score }) => score > 0)
       .toSorted((a, b) => b.score - a.score)
@@ -262,6 +323,8 @@ class MemoryFile {
     return violation;
   }
 }
+
+const placeOf = (id: string): Place => ({ store: '', table: 'memory', run: '', seq: id });
 
 const WORDS_MAX = 50;
 

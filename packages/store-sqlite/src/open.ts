@@ -6,8 +6,8 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { openDatabase } from './database.ts';
-import { SluiceError, refuseEmpty } from '@sluice-internal/engine/ports';
-import type { Store, StoreClock } from '@sluice-internal/engine/ports';
+import { SluiceError, codecOfProcess, refuseEmpty } from '@sluice-internal/engine/ports';
+import type { Codec, Store, StoreClock } from '@sluice-internal/engine/ports';
 import { machineClock } from './clock.ts';
 import { Connection } from './connection.ts';
 import { faultOf, isBusy } from './faults.ts';
@@ -18,6 +18,8 @@ import { loosePermissions } from './permissions.ts';
 import { connectReadOnly } from './read-only.ts';
 import { createMail } from './mail.ts';
 import { createLists, createTombstones } from './lists.ts';
+import { placeOfAppend } from './places.ts';
+import { rekey } from './rekey.ts';
 import { createRetain } from './retain.ts';
 import { createShared } from './shared.ts';
 import { Heads } from './heads.ts';
@@ -31,6 +33,8 @@ export interface SqliteOptions {
   readonly readOnly?: boolean;
   /** Default: the clock of the machine. */
   readonly clock?: StoreClock | undefined;
+  /** How texts are stored. Default: sealed with the keys in SLUICE_JOURNAL_KEY. */
+  readonly codec?: Codec;
   /** A message for the operator, for example about a file that other users can read. */
   readonly onNotice?: ((message: string) => void) | undefined;
 }
@@ -45,8 +49,9 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   const { busyMs = 5000, readOnly = false, onNotice } = options;
   const db = readOnly ? connectReadOnly(path, busyMs) : connect(path, busyMs);
   for (const problem of loosePermissions(path)) onNotice?.(problem);
-  const connection = new Connection(db, path);
+  const connection = new Connection(db, path, options.codec ?? codecOfProcess());
   const id = readId(connection, path);
+  if (!readOnly) demandKey(connection);
   const heads = new Heads(connection, id);
   const journal = createJournal(connection, heads);
   const hints = new Hints(connection, path);
@@ -56,7 +61,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
     leases: createLeases(connection, journal.flush, options.clock ?? machineClock(connection)),
     mail: createMail(connection, heads),
     index: {
-      ...createLists(connection),
+      ...createLists(connection, id),
       ...createTombstones(connection),
       ...createRetain(connection, heads),
       describe: journal.describe,
@@ -64,6 +69,10 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
     shared: createShared(connection, heads),
     subscribe: hints.subscribe,
     reach: 'machine',
+    rekey: async () => {
+      journal.flush();
+      return rekey(connection, id);
+    },
     compact: async () => {
       journal.flush();
       journal.compactHeads();
@@ -76,6 +85,28 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
     },
   };
 }
+
+/** A process without the key of the last events could go on in clear. */
+function demandKey(connection: Connection): void {
+  const row = lastAppend(connection);
+  if (row === undefined || connection.codec.has(row[0])) return;
+  try {
+    connection.codec.open(row[0], placeOfAppend('', row[1], row[2]));
+  } finally {
+    connection.close();
+  }
+}
+
+/** Undefined without one, and where the file is damaged: the read that needs these pages says so. */
+function lastAppend(connection: Connection): [string, string, number] | undefined {
+  try {
+    return connection.read(() => connection.prepare(LAST).get()) as unknown as [string, string, number] | undefined;
+  } catch {
+    return undefined;
+  }
+}
+const LAST = `SELECT substr(log.body, 1, 64), runs.run, log.after FROM log JOIN runs ON runs.id = log.run
+  ORDER BY log.id DESC LIMIT 1`;
 
 function readId(connection: Connection, path: string): string {
   const row = connection.read(() => connection.prepare('SELECT id FROM store').get()) as unknown as

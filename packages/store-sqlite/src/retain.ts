@@ -38,7 +38,7 @@ function createRemove(connection: Connection, heads: Heads): (runs: readonly Run
   );
   const removeOne = (run: RunId, file: string | null): boolean => {
     const row = find.get(run) as unknown as ListedRow | undefined;
-    const read = row === undefined ? null : readRow(row);
+    const read = row === undefined ? null : readRow(row, connection.codec, heads.store);
     if (read === null || !isIntact(heads.store, read) || !heads.isNamed(read.id, read.end)) return false;
     const { id, listing, end } = read;
     const [last] = readHead.get() as unknown as [string];

@@ -36,8 +36,13 @@ const routes = [
   }),
   createRoute({
     ...{ getParentRoute: () => root, path: '/runs/$run' },
-    validateSearch: (given) => searchOf(given, ['at', 'node', 'tab']),
+    validateSearch: (given) => searchOf(given, ['at', 'node', 'tab', 'call']),
     component: lazyRouteComponent(() => import('./run/run-page.tsx'), 'RunPage'),
+  }),
+  createRoute({
+    ...{ getParentRoute: () => root, path: '/runs/$run/compare/$other' },
+    validateSearch: (given) => searchOf(given, ['at', 'node']),
+    component: lazyRouteComponent(() => import('./compare/compare-page.tsx'), 'ComparePage'),
   }),
   createRoute({
     ...{ getParentRoute: () => root, path: '/inbox' },

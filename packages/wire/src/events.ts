@@ -70,6 +70,8 @@ interface NodeEventFields {
     costUsd: number;
     call: EffectKey;
   };
+  /** A reply, or arguments of its calls, that are almost JSON were read without another call. */
+  'reply.repaired': { agent: string; call: EffectKey; how: readonly string[] };
   /** `call` is the reply that proposed it. */
   'tool.proposed': { agent: string; tool: string; args: Json; call: EffectKey };
   /** Controls have judged a call before it is made. */
@@ -116,6 +118,8 @@ interface NodeEventFields {
   'wait.finished': { signal: string | null; data: Json; by: string };
   'budget.reached': { budget: string; left: number; needed: number };
   'budget.raised': { budget: string; by: number };
+  /** A condition cannot be evaluated as it stands, so it does not hold. `guard` is the condition; null if the author wrote none. */
+  'guard.failed': { guard: string | null; why: string };
   trouble: { message: string };
   'undo.started': { tool: string; args: Json };
   'undo.finished': { tool: string; error: EventError | null };

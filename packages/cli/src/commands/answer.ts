@@ -6,7 +6,7 @@ import type { GivenAnswer, OpenedRun, Store } from '@sluice-internal/engine/port
 import { questionsOf } from '@sluice-internal/engine/report';
 import { readJson, usage } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
-import { currentUser, personHere } from '../session/ask-person.ts';
+import { choiceMeant, currentUser, personHere } from '../session/ask-person.ts';
 import type { Options } from '../table/command-table.ts';
 import { requireNext, withRunSession } from '../session/continue-run.ts';
 import { followToResult } from '../session/follow.ts';
@@ -19,15 +19,19 @@ export async function answerCommand(
   choice: string,
   options: Options<'answer'>,
 ): Promise<ExitStatus> {
-  const edit = readJson('--edit', options.edit);
+  if (options.edit !== undefined && options.data !== undefined)
+    throw usage('`--data` and `--edit` both pass the data of the answer', 'Give one of the two.');
+  const edit = readJson('--edit', options.edit) ?? readJson('--data', options.data);
   const { text, payload } = options;
   const key = options.key === undefined ? undefined : readKey(cli, options.key);
   const given: GivenAnswer = { choice, by: options.as ?? currentUser(), ...present({ edit, text, payload, key }) };
   demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
   return withRunSession(cli, runAsking, id, options, async (session, opened) => {
-    const { run, program, seq } = opened;
+    const { run, program, seq, state } = opened;
     // Without `--as`, the person whose user this is; the user itself if the run has no people.
-    const answer = options.as === undefined ? { ...given, by: personHere(program.flow.people) ?? given.by } : given;
+    const by = options.as === undefined ? (personHere(program.flow.people) ?? given.by) : given.by;
+    const choices = questionsOf(program, state).find((each) => each.id === id)?.choices ?? [];
+    const answer = { ...given, by, choice: choiceMeant(choice, choices) };
     demandContent(opened, id, answer);
     await requireNext(session, opened, options, { type: 'answer', id, answer });
     await session.engine.answer(id, answer);
@@ -51,7 +55,7 @@ function demandContent({ program, state }: OpenedRun, id: string, answer: GivenA
     const isCall = question?.kind === 'tool_call';
     throw usage(
       `\`${answer.choice}\` needs ${isCall ? 'the arguments to call with' : 'data'}`,
-      `Give ${isCall ? 'them' : 'it'} as JSON: sluice answer ${id} ${answer.choice} --edit '{"amount": 20}'`,
+      `Give ${isCall ? 'them' : 'it'} as JSON: sluice answer ${id} ${answer.choice} ${isCall ? '--edit' : '--data'} '{"amount": 20}'`,
     );
   }
   if (needs !== undefined)

@@ -6,9 +6,11 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { SluiceError, privateKeyIn, publicLine } from '@sluice-internal/engine/ports';
+import { SluiceError, privateKeyIn, publicLine, revokeKey } from '@sluice-internal/engine/ports';
 import { makeFolder, readText, table, usage } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
+import { currentUser } from '../session/ask-person.ts';
+import { demandDatabase, demandOperator, withStore } from '../session/store.ts';
 import { withCommandName } from '../table/command-name.ts';
 import type { Options } from '../table/command-table.ts';
 import { whyUnwritable } from '../view/report-file.ts';
@@ -30,6 +32,26 @@ export async function keysListCommand(cli: Cli): Promise<void> {
   else if (keys.length === 0) cli.hint(withCommandName('no keys yet; make one with `sluice keys add NAME`'));
   else cli.screen.print(table(keys.map(({ name, key, file }) => [name, key ?? 'cannot be used', file])));
   for (const each of keys) if (each.key === null) cli.hint(each.problem);
+}
+
+/** What the key has signed before stays as it is. */
+export async function keysRevokeCommand(cli: Cli, given: string, { why = '' }: Options<'keys revoke'>): Promise<void> {
+  demandOperator(cli, 'a key counts for the runs of all tenants');
+  const key = publicKeyOf(given);
+  demandDatabase(cli, 'run-not-found', 'there are no runs');
+  const act = { at: Date.now(), by: currentUser(), why };
+  await withStore(cli, async ({ shared }) => revokeKey(shared, key, act), false);
+  cli.show({ key, revoked: true }, () => `no answer is signed with ${key} any more`);
+}
+
+function publicKeyOf(given: string): string {
+  if (/^ed25519:[\w-]{43}$/.test(given)) return given;
+  const own = listKeys().find(({ name }) => name === given)?.key ?? null;
+  if (own !== null) return own;
+  throw usage(
+    `\`${given}\` is neither a public key nor the name of a key of this user`,
+    'Write it as in `people`: ed25519:…',
+  );
 }
 
 interface StoredKey {

@@ -177,6 +177,7 @@ const OF_ONE_RUN: ReadonlySet<string> = new Set([
   'file-not-found',
   'invariant-broken',
   'journal-damaged',
+  'journal-key',
   'pii-key',
   'quota-exceeded',
   'run-not-found',

@@ -24,15 +24,17 @@ import { readScript, realCallsOf } from '@sluice-internal/library/host';
 import type { ScriptedCalls } from '@sluice-internal/library/host';
 import { calledTools, unloadableModules } from '@sluice-internal/tools/calls';
 import type { Diagnostic } from '@sluice-internal/compile/source';
-import type { CompiledFlow } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
 import { withDefinition } from '@sluice-internal/platform';
 import { checkedInput } from '@sluice-internal/library/define';
 import { SluiceError, newRunId } from '@sluice-internal/engine/ports';
 import { FROM_STDIN } from '@sluice-internal/kernel/catalog';
 import { dirname, resolve } from 'node:path';
 import type { Options } from '../table/command-table.ts';
-import { followToResult } from '../session/follow.ts';
+import { openBrowser } from '../session/browser.ts';
+import { followToEnd, followToResult } from '../session/follow.ts';
 import { withSession } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 import { defaultModel } from '../session/world.ts';
 
 export async function runCommand(cli: Cli, file: string, options: Options<'run'>): Promise<ExitStatus> {
@@ -66,8 +68,39 @@ export async function runCommand(cli: Cli, file: string, options: Options<'run'>
       ...present({ seed, deadline, thread: options.thread }),
     });
     cli.hint(`run ${run} of ${oneLine(flow.id)} (${file})`);
-    return followToResult(cli, session, run);
+    return options.web === true
+      ? followOnPage(cli, session, run, { file, people: flow.people })
+      : followToResult(cli, session, run);
   });
+}
+
+interface OnPage {
+  readonly file: string;
+  readonly people: CompiledFlow['people'];
+}
+
+/** The one person who says in `people` to be the user of this machine. */
+function personAtMachine(people: CompiledFlow['people'] = {}): string | undefined {
+  const local = Object.entries(people).filter(([, { login }]) => login === 'token:local');
+  return local.length === 1 ? local[0]?.[0] : undefined;
+}
+
+/** Opens the page of the run, and waits until the run has ended: people decide on the page. */
+async function followOnPage(cli: Cli, session: Session, run: RunId, { file, people }: OnPage): Promise<ExitStatus> {
+  const { serve } = await import('@sluice-internal/server');
+  const serving = await serve({
+    ...{ folders: [dirname(file)], only: file, db: cli.db, port: 0 },
+    ...present({ as: personAtMachine(people) }),
+    onNotice: (message) => cli.warn(message),
+  });
+  try {
+    const [page = serving.url, other = ''] = serving.pageUrls(`/runs/${encodeURIComponent(run)}`);
+    cli.screen.note(`open ${page}\n  or ${other}`);
+    if (!cli.json) openBrowser(page, cli.screen.live);
+    return await followToEnd(cli, session, run);
+  } finally {
+    await serving.close();
+  }
 }
 
 /** Refuses to start if a tool cannot work on this machine: the first model calls would be paid for nothing. */

@@ -44,7 +44,7 @@ export async function serveCommand(
   return OK;
 }
 
-function portOf(given: string | undefined): number | undefined {
+export function portOf(given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
   const port = Number(given);
   if (/^\d{1,5}$/.test(given) && port < 65_536) return port;

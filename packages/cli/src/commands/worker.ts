@@ -5,6 +5,7 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { present } from '@sluice-internal/kernel/expr';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type { EngineHealth } from '@sluice-internal/engine/ports';
@@ -15,6 +16,8 @@ import { withoutPassword } from '@sluice-internal/library/host';
 import type { Options } from '../table/command-table.ts';
 import { openFor } from '../session/store.ts';
 import { engineWorld } from '../session/world.ts';
+
+const READY_POLL_MS = 20;
 
 export async function workerCommand(cli: Cli, options: Options<'worker'>): Promise<ExitStatus> {
   const { script, ...others } = options;
@@ -49,9 +52,12 @@ export async function workerCommand(cli: Cli, options: Options<'worker'>): Promi
   const health = await listening(options.host ?? '127.0.0.1', port, () => engine.health());
   try {
     const url = addressOf(health);
-    if (cli.json) cli.screen.printData(JSON.stringify({ ready: true, health: url }));
-    else cli.screen.print(`working on ${withoutPassword(cli.db)}; health at ${url}`);
-    const why = await Promise.race([stop.requested, failed.then(() => null)]);
+    const over = Promise.race([stop.requested, failed.then(() => null)]);
+    if (await leased(() => engine.health(), over)) {
+      if (cli.json) cli.screen.printData(JSON.stringify({ ready: true, health: url }));
+      else cli.screen.print(`working on ${withoutPassword(cli.db)}; health at ${url}`);
+    }
+    const why = await over;
     if (why !== null) cli.hint(`stopping (${why}): calls in flight have ${drainMs / 1000} s`);
     await engine.drain(fault === null ? drainMs : 0);
   } finally {
@@ -62,6 +68,14 @@ export async function workerCommand(cli: Cli, options: Options<'worker'>): Promi
   }
   if (fault !== null) throw fault as Error;
   return process.exitCode === FAILED ? FAILED : OK;
+}
+
+/** True as soon as the worker has its lease, and false if it ends before. */
+async function leased(health: () => EngineHealth, over: Promise<unknown>): Promise<boolean> {
+  let isOver = false;
+  void over.then(() => (isOver = true));
+  while (!isOver && !health().lease) await sleep(READY_POLL_MS);
+  return !isOver;
 }
 
 /** The first signal drains, the second one ends the process. */

@@ -110,7 +110,21 @@ function wholeOf({ packet, data }: Waiting, { columns }: Screen): string {
     .join('\n');
 }
 
-/** A number, a name, or the beginning of one name. */
+/** Plain answers to a question of yes or no. */
+const PLAIN: { readonly [typed: string]: string | undefined } = {
+  y: 'approve',
+  yes: 'approve',
+  n: 'reject',
+  no: 'reject',
+};
+
+/** The choice that a plain yes or no means; otherwise the choice as it was given. */
+export function choiceMeant(given: string, choices: readonly string[]): string {
+  const meant = choices.includes(given) ? undefined : PLAIN[given.toLowerCase()];
+  return meant !== undefined && choices.includes(meant) ? meant : given;
+}
+
+/** A number, a name, the beginning of one name, or yes and no. */
 export function chosen(typed: string, options: readonly string[]): string | undefined {
   const given = typed.trim().toLowerCase();
   if (given === '') return undefined;
@@ -118,6 +132,8 @@ export function chosen(typed: string, options: readonly string[]): string | unde
   const names = options.map((option) => option.toLowerCase());
   const exact = names.indexOf(given);
   if (exact >= 0) return options[exact];
+  const meant = PLAIN[given];
+  if (meant !== undefined && options.includes(meant)) return meant;
   const begun = options.filter((option) => option.toLowerCase().startsWith(given));
   return begun.length === 1 ? begun[0] : undefined;
 }

@@ -28,6 +28,29 @@ export async function followToResult(cli: Cli, session: Session, run: RunId, kno
   return statusOfRun(report);
 }
 
+/** Follows a run until it has ended. What it waits for comes from elsewhere, such as its page. */
+export async function followToEnd(cli: Cli, session: Session, run: RunId): Promise<ExitStatus> {
+  const quiet = { ...cli, screen: { ...cli.screen, interactive: false } };
+  const stopped = session.interrupt.requested.then(() => null);
+  for (let known = 0; ;) {
+    const report = await follow(quiet, session, run, known);
+    if (report.state !== 'suspended') {
+      if (cli.json) cli.printJson(report);
+      else printOutcome(cli, session.flags, report);
+      return statusOfRun(report);
+    }
+    known = (await session.open(run)).seq;
+    if ((await Promise.race([goesOn(session, run), stopped])) === null) throw interrupted(run, session.flags);
+  }
+}
+
+/** Resolves when the run no longer waits. */
+async function goesOn({ store }: Session, run: RunId): Promise<true> {
+  while ((await store.index.find(run))?.status === 'suspended')
+    await new Promise((resolve) => void setTimeout(resolve, NUDGE_MS).unref());
+  return true;
+}
+
 /** Events up to `known` are not shown again. */
 export async function follow(cli: Cli, session: Session, run: RunId, known = 0): Promise<Report> {
   // The run stays open while it is followed.

@@ -74,8 +74,8 @@ export const COMMANDS = {
     '--max-cost <usd>': 'exit 1 if a run can cost more, or if nothing limits its cost',
   },
   graph: {
-    about: 'draw a flow',
-    ...FLOW,
+    about: 'draw a flow, or what happened in a run',
+    '<file>': 'the document, or the id of a run',
     '-f, --format <format>': {
       about: 'the format of the picture',
       choices: ['mermaid', 'dot', 'svg', 'json'],
@@ -98,6 +98,7 @@ export const COMMANDS = {
     '--seed <number>': 'the seed of random choices',
     '--deadline <time>': 'the run stops at this time, such as 2026-12-01T09:00:00Z',
     '--thread <id>': 'the conversation that the run belongs to; it has at most one open run',
+    '--web': 'open the page of the run; the command ends with the run',
   },
   answer: {
     about: 'answer a question; the run continues',
@@ -105,6 +106,7 @@ export const COMMANDS = {
     '<choice>': 'one of its choices',
     ...CONTINUE,
     '--edit <json>': 'data that replaces the proposed data',
+    '--data <json>': 'data for the `fields` of the question',
     '--text <text>': 'words for the agent, or a remark',
     '--as <who>': 'the name of the person who answers: one of `people`, if the flow declares any',
     '--key <file>': 'the private key of that person, or its name in `sluice keys list`',
@@ -131,6 +133,13 @@ export const COMMANDS = {
     ...CONTINUE,
     '--budget <name=amount...>': 'add to a budget that was used up, and go on: tool_calls=20, cost_usd=0.5',
     '--as <who>': 'the name of the person who adds to the budget',
+  },
+  retry: {
+    about: 'try a run again from the call that failed; what succeeded before stays',
+    ...RUN,
+    ...CONTINUE,
+    ...NEW_RUN,
+    '--as <who>': 'the name of the person who tries again',
   },
   fork: {
     about: 'start a new run from a past event of a run, with edits',
@@ -185,6 +194,7 @@ export const COMMANDS = {
   erase: { about: 'delete the personal data of a run for good', ...RUN },
   diff: { about: 'print the differences between two runs', ...RUN, '<other>': 'another run' },
   backup: { about: 'copy the database while runs continue', '<file>': 'the file to write' },
+  rekey: { about: 'seal everything that is stored with the first key in SLUICE_JOURNAL_KEY' },
   prune: {
     about: 'remove ended runs by the rule of their flow, or by these options',
     '--flow <id>': 'only runs of this flow',
@@ -363,6 +373,14 @@ export const COMMANDS = {
     '--origin <url...>': 'pages elsewhere that may call',
     '--check-config': 'check everything, and do not serve',
   },
+  dev: {
+    about: 'serve a folder and open its page: change flows, run them, decide',
+    '[folder]': 'the folder with documents; the current one by default',
+    '--port <number>': 'the port; 4747 by default, 0 for a free one',
+    '--as <person>': 'the person at this machine: one of `people` with `login: token:local`',
+    '-m, --model <model>': 'the model of agents that name no model',
+    '--no-open': 'print the address, and open no browser',
+  },
   tokens: { about: 'manage the tokens of the server' },
   'tokens add': {
     about: 'make a token; it is shown once',
@@ -381,6 +399,11 @@ export const COMMANDS = {
     '--out <file>': 'the file of the private key',
   },
   'keys list': { about: 'list the keys of this user' },
+  'keys revoke': {
+    about: 'refuse all answers that a key of a person signs from now on, also in runs that wait',
+    '<key>': 'the public key, as `people` has it, or the name of a key in `sluice keys list`',
+    '--why <text>': 'the reason, for `sluice audit acts`',
+  },
   mcp: { about: 'manage the MCP servers of a document' },
   'mcp lock': { about: 'write the tools of the servers to a lock file beside the document', '<file>': 'a document' },
   'mcp login': {

@@ -59,23 +59,29 @@ tools:
       output: '900',
     },
     {
-      'negotiation.team.yaml': `# Two agents speak in turn until one of them agrees, or for eight turns.
+      'negotiation.team.yaml': `# Two agents make offers until one of them agrees, or for eight turns. An offer is a signal that hands over to the other.
 Orchestration:
   Name: negotiation
   Agents:
-    - { Name: Buyer, Instructions: "Get the boat for as little as you can. Say DEAL when you agree." }
-    - { Name: Seller, Instructions: "Sell the boat for at least 900. Say DEAL when you agree." }
-  Selection: { Type: roundrobin }
+    - { Name: Buyer, Instructions: "Get the boat for as little as you can. Begin a line with OFFER, or with DEAL when you agree." }
+    - { Name: Seller, Instructions: "Sell the boat for at least 900. Begin a line with OFFER, or with DEAL when you agree." }
+  Selection:
+    Type: statemachine
+    StateMachine:
+      Initial: Buying
+      States:
+        Buying: { Agent: Buyer, Transitions: [{ To: Selling, Signal: OFFER }] }
+        Selling: { Agent: Seller, Transitions: [{ To: Buying, Signal: OFFER }] }
   Termination:
     Type: composite
     Strategies:
-      - { Type: regex, Pattern: '\\bDEAL\\b' }
+      - { Type: regex, Pattern: '^DEAL\\b' }
       - { Type: maxiterations, MaxIterations: 8 }
 `,
       'negotiation.script.yaml': `# Replaces the models, so that the team runs offline.
 agents:
-  Buyer: [I offer 700., I could go to 850., "DEAL, 900 it is."]
-  Seller: [It is worth 1200., Make it 900.]
+  Buyer: ["OFFER: 700.", "OFFER: 850.", "DEAL, 900 it is."]
+  Seller: ["It is worth more.\\nOFFER: 1200.", "OFFER: 900."]
 `,
     },
   ),

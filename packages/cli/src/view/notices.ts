@@ -50,6 +50,10 @@ const WORDS: Words = {
     text: `${error.type}: ${error.message}; retry ${delayMs <= 0 ? 'at once' : `in ${seconds(delayMs)}`}`,
   }),
   'model.continued': ({ reason }) => ({ kind: 'retry', text: `${reason}; another request continues the reply` }),
+  'reply.repaired': ({ how }) => ({
+    kind: 'trouble',
+    text: `the reply was almost JSON and was read: ${how.join(', ')}`,
+  }),
   'tool.refused': ({ tool, args, reason }) => ({ kind: 'refused', text: `${tool} ${argsText(args)}: ${reason}` }),
   // The line of the retry says that it is called again.
   'tool.started': ({ tool, args, attempt }) =>
@@ -87,6 +91,7 @@ const WORDS: Words = {
     kind: 'answered',
     text: `${by} adds ${amount} to budgets.${dimension}, and the run goes on`,
   }),
+  'guard.failed': (event) => ({ kind: 'trouble', text: guardText(event) }),
   trouble: ({ message }) => ({ kind: 'trouble', text: message }),
   'undo.started': ({ tool, args }) => ({ kind: 'undo', text: `${tool} ${argsText(args)}` }),
   'undo.finished': ({ tool, error }) =>
@@ -138,6 +143,7 @@ const DETAILS: Details = {
   'model.continued': ({ agent, reason }) => `${agent}  ${reason}`,
   'model.finished': ({ agent, durationMs, text, inputTokens, outputTokens }) =>
     `${agent}  ${seconds(durationMs)}  ${inputTokens}+${outputTokens} tokens  ${argsText(text)}`,
+  'reply.repaired': ({ agent, how }) => `${agent}  ${how.join(', ')}`,
   'tool.proposed': ({ agent, tool, args }) => `${agent}  ${tool} ${argsText(args)}`,
   'call.judged': ({ tool, controls }) => `${tool}  ${controls.map(verdictText).join(', ')}`,
   'tool.refused': ({ tool, args, reason }) => `${tool} ${argsText(args)}: ${reason}`,
@@ -163,6 +169,7 @@ const DETAILS: Details = {
   'budget.reached': ({ budget, left, needed }) => `${budget}: ${left} left, ${needed} needed`,
   'budget.raised': ({ budget, by }) => `${budget} by ${by}`,
   'budget.granted': ({ by, dimension, amount }) => `budgets.${dimension} by ${amount}, from ${by}`,
+  'guard.failed': guardText,
   trouble: ({ message }) => message,
   'undo.started': ({ tool, args }) => `${tool} ${argsText(args)}`,
   'undo.finished': ({ tool, error }) => `${tool}${error === null ? '' : `  ${error.type}: ${error.message}`}`,
@@ -171,6 +178,10 @@ const DETAILS: Details = {
   'run.limited': (event) => limitText(event),
   'run.ended': ({ code, output }) => `${code}  ${argsText(output)}`,
 };
+
+function guardText({ guard, why }: Of<'guard.failed'>): string {
+  return `${guard === null ? 'a condition' : `the condition \`${guard}\``} cannot be evaluated: ${why}`;
+}
 
 function verdictText({ control, ok, reason }: ControlResult): string {
   return `${control}: ${ok === null ? 'open' : ok ? 'ok' : 'refused'}${reason === undefined ? '' : ` (${reason})`}`;

@@ -51,6 +51,8 @@ export interface Step {
   readonly decision?: Decision | undefined;
   /** Of `set`: effects to undo, because the work is repeated afterwards. */
   readonly undoes?: LetNode['undoes'] | undefined;
+  /** Of `set`: the verifier of the answer gave no verdict. */
+  readonly unjudged?: true | undefined;
   /** The place in the document. Default: the place of the kit. */
   readonly at?: Range | undefined;
 }
@@ -158,7 +160,7 @@ export function createKit(builder: Builder, at?: Range): Kit {
         ...base,
         writes,
         next,
-        ...present({ fail, undoes: step.undoes }),
+        ...present({ fail, undoes: step.undoes, unjudged: step.unjudged }),
       })),
     pick: (step, cases, otherwise, { hasDefault = false } = {}) =>
       cases.length === 0 && step.id === undefined

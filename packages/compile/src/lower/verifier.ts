@@ -53,7 +53,7 @@ export function addVerifier(kit: Kit, verifier: Verifier, judged: Judged): NodeI
   const step = (what: string) => ({ hint: `${hint}.verdict.${what}`, origin, authored: judged.authored ?? origin });
   const agent = playerOf(builder, verifier, judged.agent);
   const none = (what: string, problem: Expr): NodeId =>
-    kit.set(step(what), [set(VERDICT, verdict('null', problem)), set('error', 'null')], next);
+    kit.set({ ...step(what), unjudged: true }, [set(VERDICT, verdict('null', problem)), set('error', 'null')], next);
   const told = kit.set(
     step('given'),
     [

@@ -18,7 +18,7 @@ import type { Graph } from '../graph/graph.ts';
 import { reachableFrom } from '../graph/components.ts';
 import { quote } from '@sluice-internal/kernel/expr';
 import { atFirst } from './first.ts';
-import { leastFrom, type Least } from './least.ts';
+import { hasVerifier, leastFrom, type Least } from './least.ts';
 import { mostWithin, undoneMost } from './most.ts';
 import { leastUnderCaps } from './walk.ts';
 
@@ -37,20 +37,25 @@ export interface Bounds {
   readonly cycles: readonly Cycle[];
   readonly codes: readonly TerminalCode[];
   readonly concurrent: readonly Concurrency[];
+  /** True if a verifier judges an answer: `least` contains it. */
+  readonly verified: boolean;
 }
 
 export function boundsOf(graph: Graph): { readonly bounds: Bounds; readonly least: FlowBody['least'] } {
   const { body } = graph;
   const first = atFirst(graph);
+  const isVerified = hasVerifier(graph);
   const table = BUDGET_DIMENSIONS.map((dimension) => ({
     dimension,
-    least: leastFrom(graph, dimension),
+    // What early stopping compares; the least of a run has its verifiers too.
+    needed: leastFrom(graph, dimension),
+    least: leastFrom(graph, dimension, isVerified),
     most: mostWithin(graph, dimension),
     limit: limitOf(body, dimension),
     undone: undoneMost(graph, dimension, limitOf(body, 'toolCalls')),
   }));
   const wholeLeast = (dimension: Dimension, least: Least): number => {
-    const atEntry = (first === graph ? least : leastFrom(first, dimension)).get(body.entry) ?? 0;
+    const atEntry = (first === graph ? least : leastFrom(first, dimension, isVerified)).get(body.entry) ?? 0;
     return Math.max(atEntry, leastUnderCaps(graph, dimension));
   };
   const measuresAt = (id: NodeId, whole = false): Measures => {
@@ -74,7 +79,7 @@ export function boundsOf(graph: Graph): { readonly bounds: Bounds; readonly leas
     if (node.label.enters !== undefined) nodes.push([node.label.enters, measuresAt(id)]);
     if (node.charges === undefined) continue;
     const amounts = limited.flatMap((each) =>
-      (each.least.get(id) ?? 0) > 0 ? [[each.dimension, each.least.get(id)]] : [],
+      (each.needed.get(id) ?? 0) > 0 ? [[each.dimension, each.needed.get(id)]] : [],
     );
     if (amounts.length > 0) least.push([id, Object.fromEntries(amounts) as Amounts]);
   }
@@ -84,6 +89,7 @@ export function boundsOf(graph: Graph): { readonly bounds: Bounds; readonly leas
     cycles: cyclesOf(graph),
     codes: codesOf(graph),
     concurrent: concurrencyOf(graph),
+    verified: isVerified,
   };
   return { bounds, least: Object.fromEntries(least) };
 }

@@ -14,21 +14,27 @@ import type { Edge, Graph } from '../graph/graph.ts';
 /** By node; undefined for a node that leads to no end. Empty if no node uses the dimension. */
 export type Least = ReadonlyMap<NodeId, number>;
 
-export function leastFrom(graph: Graph, dimension: Dimension): Least {
+/** `judged`: the run is also verified where its document has a verifier. Early stopping leaves the verifier out. */
+export function leastFrom(graph: Graph, dimension: Dimension, judged = false): Least {
   if (graph.ids.every((id) => needOf(graph.node(id), dimension) === 0)) return new Map();
-  const least = leastTo(graph, dimension, isGood);
+  const least = leastTo(graph, dimension, isGood, judged ? isUnjudged : undefined);
   // Nodes without a path to a good end are measured to any end. Otherwise no run could pass them.
   return least.size === graph.ids.length ? least : new Map([...leastTo(graph, dimension, isEnd), ...least]);
 }
 
 /** The least from each node to one of these ends. Nodes come after the nodes that they lead to, so few are looked at twice. */
-function leastTo(graph: Graph, dimension: Dimension, ends: (node: Node) => boolean): Least {
+function leastTo(
+  graph: Graph,
+  dimension: Dimension,
+  ends: (node: Node) => boolean,
+  closed: (node: Node) => boolean = () => false,
+): Least {
   const least = new Map<NodeId, number>();
   const then = (id: NodeId): number => least.get(id) ?? Infinity;
   const waiting = new Set(graph.components().flatMap(({ members }) => members));
   for (const id of waiting) {
     waiting.delete(id);
-    const cost = leastThrough(graph, dimension, id, then, ends);
+    const cost = closed(graph.node(id)) ? Infinity : leastThrough(graph, dimension, id, then, ends);
     if (cost >= then(id)) continue;
     least.set(id, cost);
     for (const { from } of graph.sources(id)) waiting.add(from);
@@ -82,6 +88,15 @@ function branchesLeast({ over, need }: ForkNode, dimension: Dimension, least: (h
 
 function joinOf(dimension: Dimension): (a: number, b: number) => number {
   return isMeasured(dimension) ? (a, b) => Math.max(a, b) : (a, b) => a + b;
+}
+
+/** True if the document has a verifier. */
+export function hasVerifier(graph: Graph): boolean {
+  return graph.ids.some((id) => isUnjudged(graph.node(id)));
+}
+
+function isUnjudged(node: Node): boolean {
+  return node.op === 'let' && node.unjudged === true;
 }
 
 function isEnd(node: Node): boolean {

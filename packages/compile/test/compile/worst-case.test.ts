@@ -81,7 +81,8 @@ function worldOf(flow: CompiledFlow, hostile: Hostile): (command: Command) => Se
     }
     const isDown = command.attempt <= node.retry.max && node.retry.on.includes('transient');
     if (isDown && failures++ < (hostile.failures ?? Infinity)) return DOWN;
-    if (node.fit?.lenient === true && command.input['repair'] === undefined) return replyOf('{"n": 1} {"n": 2}');
+    if (node.fit?.lenient === true && node.fit.repairs > 0 && command.input['repair'] === undefined)
+      return replyOf('{"n": 1} {"n": 2}');
     const messages = (command.input['messages'] ?? []) as unknown as readonly { readonly role: string }[];
     const asked = messages.filter(({ role }) => role === 'assistant').length;
     const tool = hostile.uses?.[command.name];

@@ -104,15 +104,15 @@ export interface HeadsFile {
   readonly runs: readonly { readonly run: RunId; readonly events: number; readonly head: string }[];
 }
 
-/** The heads of all runs. Throws if the chain of a run is broken. */
+/**
+ * The heads of all runs. Throws if the chain of a run is broken. Without the key of the store, the heads are those that its chains of
+ * heads record, and events are not checked.
+ */
 export async function headsOf(store: Store, at: Instant): Promise<HeadsFile> {
   const runs: { run: RunId; events: number; head: string }[] = [];
   for await (const entry of eachOf((page) => store.index.list(page))) {
     const { run } = entry;
-    const { ok, events, head, broken } = await audit(store.journal, run, entry);
-    if (!ok)
-      throw new SluiceError('chain-broken', `run \`${run}\`: ${broken?.message ?? ''}`, 'Run `sluice audit verify`.');
-    runs.push({ run, events, head });
+    runs.push({ run, ...(await headOf(store.journal, entry)) });
   }
   const removed: typeof runs = [];
   for await (const { run, events, hash } of eachOf((page) => store.index.tombstones(page)))
@@ -124,6 +124,25 @@ export async function headsOf(store: Store, at: Instant): Promise<HeadsFile> {
     at,
     runs: [...runs, ...removed].toSorted((a, b) => (a.run < b.run ? -1 : 1)),
   };
+}
+
+async function headOf(journal: Journal, entry: RunEntry): Promise<{ readonly events: number; readonly head: string }> {
+  const { run } = entry;
+  try {
+    const { ok, events, head, broken } = await audit(journal, run, entry);
+    if (ok) return { events, head };
+    throw chainBroken(run, broken?.message ?? '');
+  } catch (error) {
+    if (!(error instanceof SluiceError) || error.code !== 'journal-key' || journal.end === undefined) throw error;
+    const wrong = (await journal.broken?.(run)) ?? null;
+    const end = await journal.end(run);
+    if (wrong !== null || end === null) throw chainBroken(run, wrong ?? 'it has no end');
+    return end;
+  }
+}
+
+function chainBroken(run: RunId, why: string): SluiceError {
+  return new SluiceError('chain-broken', `run \`${run}\`: ${why}`, 'Run `sluice audit verify`.');
 }
 
 export function readHeadsFile(text: string): HeadsFile | null {

@@ -5,6 +5,7 @@
 import { canonical } from '@sluice-internal/kernel/expr';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { CompiledFlow, Event, RunId } from '@sluice-internal/kernel/ir';
+import { genesisText, linkText } from '@sluice-internal/wire';
 import { hash } from 'node:crypto';
 import { decodeEvents } from './codec.ts';
 import type { UnpackValue } from './codec-events.ts';
@@ -13,11 +14,11 @@ import type { OperatorAct, StoredAppend, Tombstone } from '../ports/ports.ts';
 
 /** The hash before the first append. It binds the chain to the run id and to the bytes of its graph. */
 export function genesis(run: RunId, graphPrint: string): string {
-  return hash('sha256', `${run}\n${graphPrint}`, 'base64url');
+  return hash('sha256', genesisText(run, graphPrint), 'base64url');
 }
 
 export function link(previous: string, after: number, at: number, body: string): string {
-  return hash('sha256', `${previous}\n${after} ${at}\n${body}`, 'base64url');
+  return hash('sha256', linkText(previous, after, at, body), 'base64url');
 }
 
 export function chained(program: Program, previous: string, append: StoredAppend, unpack: UnpackValue): ChainedEvent[] {

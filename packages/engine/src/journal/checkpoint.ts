@@ -5,6 +5,7 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { RunId } from '@sluice-internal/kernel/ir';
+import { checkpointText } from '@sluice-internal/wire';
 import { SluiceError } from '../ports/errors.ts';
 import type { Checkpoint, Signer } from '../ports/ports.ts';
 
@@ -64,6 +65,6 @@ function readPrivateKey(pem: string): KeyObject {
   );
 }
 
-function textOf(store: string, run: RunId, { seq, head, at, key }: Omit<Checkpoint, 'signature'>): Buffer {
-  return Buffer.from(JSON.stringify(['sluice-checkpoint/1', store, run, seq, head, at, key]));
+function textOf(store: string, run: RunId, checkpoint: Omit<Checkpoint, 'signature'>): Buffer {
+  return Buffer.from(checkpointText(store, run, checkpoint));
 }

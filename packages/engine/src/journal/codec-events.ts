@@ -77,8 +77,9 @@ function optional(value: unknown): string {
   return value === undefined ? '' : `,${JSON.stringify(value)}`;
 }
 
-function isMarked({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): boolean {
-  return mark !== undefined || verifies !== undefined;
+/** The mark of an effect, or what the call verifies. */
+function deedIn({ mark, verifies }: Extract<EventBody, { type: 'effect.requested' }>): string | undefined {
+  return mark ?? verifies;
 }
 
 /** The optional fields of a request; null if it has none. */
@@ -115,8 +116,9 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     until ??
     signal ??
     ends ??
+    deedIn(event) ??
     control;
-  if (some === undefined && !isMarked(event)) return null;
+  if (some === undefined) return null;
   return {
     holds,
     watched,

@@ -3,7 +3,7 @@
  * decision becomes a note, which the journal keeps with the result of the call. So a replay needs no clock and no store.
  */
 import { normalised, printOf } from '@sluice-internal/kernel/core';
-import { oneObject, readingsOf } from '@sluice-internal/kernel/expr';
+import { mended, oneObject, parseJson, readingsOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { DEFAULT_MODEL, DEFAULT_RETRY_BUDGET, RETRY_CHECK, VERDICT_CHECK } from '@sluice-internal/kernel/ir';
 import type {
@@ -321,7 +321,8 @@ function isProviderError({ class: kind, partial }: Failure): boolean {
 function fits(schema: Json, text: Json): boolean {
   for (const reading of [...readingsOf(text), oneObject(text)])
     if (pure.validate(schema, reading) === null) return true;
-  return false;
+  const found = typeof text === 'string' ? mended(text) : null;
+  return found !== null && pure.validate(schema, parseJson(found.object)) === null;
 }
 
 interface ToolCall {

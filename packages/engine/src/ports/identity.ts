@@ -6,12 +6,13 @@
 import { sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { canonical } from '@sluice-internal/kernel/expr';
 import type { Answer, CompiledFlow, Instant, Pending, PersonDef, RunState } from '@sluice-internal/kernel/ir';
 import { personIn } from '@sluice-internal/kernel/ir';
+import { answerText } from '@sluice-internal/wire';
 import { SluiceError } from './errors.ts';
 import { privateKeyIn } from './keys.ts';
-import type { Store } from './ports.ts';
+import { operate } from './cells.ts';
+import type { Cells, OperatorAct, Store } from './ports.ts';
 import { isLogin, isLoginOf, isSignatureOf, isSignedLogin, loginProof } from './server-proof.ts';
 import type { GivenLogin } from './server-proof.ts';
 
@@ -37,11 +38,30 @@ export interface AnsweredRun {
   readonly reach: Store['reach'];
   /** The public keys of the servers whose word counts. Absent: none. */
   readonly trustedServers?: (() => readonly string[]) | undefined;
+  /** The public keys of people that no longer prove anything. */
+  readonly revoked?: ReadonlySet<string> | undefined;
 }
+
+/** The keys of people that an operator has revoked, in all runs of the store. */
+export async function revokedKeys(shared: Cells): Promise<ReadonlySet<string>> {
+  const cells = await shared.list(REVOKED);
+  return new Set(cells.map(({ key }) => key.slice(REVOKED.length)));
+}
+
+/** From now on no answer is proved with the key, in runs that wait too. What it has proved before stays. */
+export async function revokeKey(
+  shared: Cells,
+  key: string,
+  act: Pick<OperatorAct, 'at' | 'by' | 'why'>,
+): Promise<void> {
+  await operate(shared, { ...act, what: 'key.revoked', key: `${REVOKED}${key}` }, () => act.at);
+}
+
+const REVOKED = 'revoked:';
 
 /** The answer with the proof of identity, or with the reason why the identity is not proven. */
 export function identified(
-  { flow, state, reach, trustedServers }: AnsweredRun,
+  { flow, state, reach, trustedServers, revoked }: AnsweredRun,
   id: string,
   { key, signature, signedAt, remote, login, ...given }: GivenAnswer,
   at: Instant,
@@ -60,7 +80,11 @@ export function identified(
   const answer = { ...given, by: name };
   const now = Math.max(at, state.now);
   if (person.key !== undefined)
-    return byKey(answer, { key, signature, signedAt }, { state, pending, person: { ...person, key: person.key }, now });
+    return byKey(
+      answer,
+      { key, signature, signedAt },
+      { state, pending, person: { ...person, key: person.key }, now, revoked },
+    );
   if (login !== undefined) return byLogin(answer, login, { state, pending, person, now, trustedServers });
   return { ...answer, ...byUser(name, person, { state, reach, remote }) };
 }
@@ -82,7 +106,7 @@ function byKey(
   if (key === undefined && signature === undefined)
     return { ...answer, unproven: `\`${answer.by}\` signs answers, and this one is not signed` };
   const time = key === undefined ? (signedAt ?? now) : now;
-  const text = answerText(state, pending, { ...answer, at: time });
+  const text = textToSign(state, pending, { ...answer, at: time });
   const proof = { via: 'key', signature: key === undefined ? (signature ?? '') : signed(text, key), at: time } as const;
   return checked({ ...answer, proof }, context);
 }
@@ -93,7 +117,7 @@ function byKey(
  * can open has no rows of other users.
  */
 export function verifiedAgain(
-  { flow, state, reach, trustedServers }: AnsweredRun,
+  { flow, state, reach, trustedServers, revoked }: AnsweredRun,
   id: string,
   answer: Answer,
   at: Instant,
@@ -109,7 +133,7 @@ export function verifiedAgain(
     if (proof === undefined) return answer;
     return { ...rest, ...byUser(answer.by, person, { state, reach }) };
   }
-  return checked(answer, { state, pending, person: { ...person, key: person.key }, now });
+  return checked(answer, { state, pending, person: { ...person, key: person.key }, now, revoked });
 }
 
 /** Nothing checks a login where nobody has to prove who they are, so the journal must not show one. */
@@ -119,7 +143,7 @@ function withoutLogin(answer: Answer): Answer {
   return rest;
 }
 
-interface LoginContext extends Omit<CheckContext, 'person'>, Pick<AnsweredRun, 'trustedServers'> {
+interface LoginContext extends Omit<CheckContext, 'person' | 'revoked'>, Pick<AnsweredRun, 'trustedServers'> {
   readonly person: PersonDef;
 }
 
@@ -148,26 +172,16 @@ function isTimely(at: Instant, { notBefore }: Pending, now: Instant): boolean {
   return at >= notBefore - SKEW_MS && at <= now + SKEW_MS;
 }
 
-/** The text that a person signs. It names the store, the run and the question, so the signature is valid only there. */
-function answerText(
+/** The text that a person signs. */
+function textToSign(
   { run, origin }: RunState,
   { question }: Pick<Pending, 'question'>,
   answer: Pick<Answer, 'choice' | 'by' | 'edit' | 'text' | 'payload'> & { readonly at: Instant },
 ): string {
-  const { choice, by, edit = null, text = null, at } = answer;
+  const { choice, by, edit, text, at } = answer;
   const payload = answer.payload ?? question?.payload ?? null;
-  const signedFields = {
-    store: origin.pins?.store ?? null,
-    run,
-    ask: question?.id ?? null,
-    payload,
-    choice,
-    edit,
-    text,
-    by,
-    at,
-  };
-  return `sluice-answer-1\n${canonical(signedFields)}`;
+  const place = { store: origin.pins?.store ?? null, run, ask: question?.id ?? null };
+  return answerText({ ...place, payload, choice, edit, text, by, at });
 }
 
 /**
@@ -228,11 +242,13 @@ interface CheckContext {
   readonly pending: Pending;
   readonly person: PersonDef & { readonly key: string };
   readonly now: Instant;
+  readonly revoked: ReadonlySet<string> | undefined;
 }
 
-function checked(answer: Answer, { state, pending, person, now }: CheckContext): Answer {
+function checked(answer: Answer, { state, pending, person, now, revoked }: CheckContext): Answer {
   const { proof, ...rest } = answer;
   const unproven = (message: string): Answer => ({ ...rest, unproven: message });
+  if (revoked?.has(person.key) === true) return unproven(`the key of \`${rest.by}\` was revoked`);
   if (proof?.via !== 'key' || !isSigned(state, pending, answer, person.key))
     return unproven(`the signature is not one of \`${rest.by}\` for this answer`);
   if (!isTimely(proof.at ?? 0, pending, now))
@@ -264,6 +280,6 @@ export function forgedIn(
 
 /** True if the proof of the answer is a signature with this key. */
 function isSigned(state: RunState, pending: Pending, { proof, ...answer }: Answer, key: string): boolean {
-  const text = answerText(state, pending, { ...answer, at: proof?.at ?? 0 });
+  const text = textToSign(state, pending, { ...answer, at: proof?.at ?? 0 });
   return isSignatureOf(key, text, proof?.signature ?? '');
 }

@@ -6,7 +6,7 @@ export type { MadeDecision } from './decisions.ts';
 export { SluiceError, isErrorCode } from './errors.ts';
 export type { ErrorCode } from './errors.ts';
 export { PerformError, fail, failUnsent, failureOf, requireFailure } from './failures.ts';
-export { identified } from './identity.ts';
+export { identified, revokeKey } from './identity.ts';
 export type { GivenAnswer } from './identity.ts';
 export { KEEP_GONE_WORKERS_MS, mayAppend, ownerAfter, planClaim, renewalOf } from './leases.ts';
 export { privateKeyIn, publicLine } from './keys.ts';
@@ -39,6 +39,9 @@ export { OPTIONS, refuseEmpty } from './options.ts';
 export type { Meaning } from './options.ts';
 export { allOf, badCursor, eachOf, limitOf, pageOf, placeOf } from './page.ts';
 export { piiKey } from './pii-key.ts';
+export { codecOfProcess } from './journal-key.ts';
+export { NO_CODEC, codecOf, journalKeys, keyIdOf, resealed, resealedBytes } from './seal.ts';
+export type { Codec, JournalKey, Place } from './seal.ts';
 export { toolResult } from './plain-json.ts';
 export type {
   Append,

@@ -77,7 +77,7 @@ export const OPTIONS = {
     signedAt: 'free',
     login: 'free',
   },
-  openSqlite: { busyMs: 'free', readOnly: 'less', onNotice: 'free' },
+  openSqlite: { busyMs: 'free', readOnly: 'less', onNotice: 'free', codec: 'less' },
   openPostgres: { readOnly: 'less', onNotice: 'free', onViolation: 'free', pollMs: 'free' },
   /** The caller of a memory store. */
   memory: { operator: 'less', tenant: 'less' },

@@ -113,6 +113,11 @@ export interface Journal {
     after: string | null,
     limit: number,
   ): Promise<{ readonly items: readonly RunChange[]; readonly next: string }>;
+  /**
+   * The end of the stored chain of a run, read without its events, so that it needs no key. Null if there is no such run. Absent:
+   * events are read without a key.
+   */
+  end?(run: RunId): Promise<{ readonly events: number; readonly head: string } | null>;
   /** At most `limit` appends, in order, from the one that follows event `after`. */
   page(run: RunId, after: number, limit: number): Promise<readonly StoredAppend[]>;
   /** The signed checkpoints of a run, in order. */
@@ -452,6 +457,8 @@ export interface Store {
   subscribe?(wake: (hint: Hint) => void): () => void;
   /** Gives the space of removed runs back to the disk. */
   compact?(): Promise<void>;
+  /** Seals every stored value with the first key again, and returns how many there were. No hash changes. */
+  rekey?(): Promise<number>;
   close(): Promise<void>;
 }
 

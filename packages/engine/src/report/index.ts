@@ -9,6 +9,7 @@ export { createPublicEvents } from './public-events.ts';
 export { tracedArgs } from './packet.ts';
 export { enteredBy } from './entered.ts';
 export { reportOf } from './report.ts';
+export { retryPoint } from './retry-point.ts';
 export { receiptsByCall } from './receipts.ts';
 export { authoredNames } from './skipped.ts';
 export { usageOf } from './usage.ts';

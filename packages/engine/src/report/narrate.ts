@@ -6,7 +6,7 @@ import { hasEffects } from '@sluice-internal/kernel/ir';
 import type { EffectKey, Event, NodeId, ProtectionNote, QuestionEvent, ThreadId } from '@sluice-internal/kernel/ir';
 import type { ReadRun } from '../journal/open-run.ts';
 import { enteredBy } from './entered.ts';
-import { conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
+import { conditionAt, conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
 import { InputLog, type RunCall } from './calls.ts';
 import { checkEvent, peopleEvents } from './effect-events.ts';
 import { FailureTracer } from './failure.ts';
@@ -183,6 +183,15 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'undo.requested': undoRequested,
   'effect.settled': settled,
   'effect.judged': judged,
+  'reply.repaired': (story, event) => {
+    const call = callOf(story, event);
+    if (call === undefined) return [];
+    const step = story.steps.get(call.thread);
+    if (step !== undefined && event.text !== undefined) step.output = oneObject(reply(event.text));
+    return [
+      { type: 'reply.repaired', ...inNode(story, event, call), agent: call.name, call: event.key, how: event.how },
+    ];
+  },
   'effect.dropped': dropped,
   'drop.answered': (story, event) => {
     const call = callOf(story, event);
@@ -201,7 +210,8 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'guard.failed': (story, event) => {
     const { flow } = story.program;
     if (isRepeated(flow, event)) return [];
-    return [trouble(story, event, `${conditionText(flow, event)} cannot be evaluated: ${event.message}`)];
+    const guard = conditionAt(flow, event.node, event.index);
+    return [{ type: 'guard.failed', ...placed(story, event), guard, why: event.message }];
   },
   'guard.coerced': (story, event) => [
     trouble(story, event, `in ${conditionText(story.program.flow, event)}, ${event.notes.join('; ')}`),
@@ -418,7 +428,7 @@ function replied(story: Story, call: RunCall, about: InNode, durationMs: number)
 /** The flow reads the reply as data: it has a schema, or a route reads a field of it. */
 function readsObject({ program }: Story, { id }: RunCall): boolean {
   const node = program.flow.nodes[id];
-  return node?.op === 'do' && node.fit !== undefined;
+  return node?.op === 'do' && node.fit !== undefined && node.fit.whole !== true;
 }
 
 function budgetEvents(story: Story, event: Of<'meter.tripped'> | Of<'meter.raised'>): readonly StoryEvent[] {

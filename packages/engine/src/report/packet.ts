@@ -404,6 +404,8 @@ function ruleOf(asking: Asking, { question, data, node }: Asked, stated: readonl
     case 'missing_information':
       return null;
     case 'tool_call':
+      if (isRecord(data['escalation']) && data['escalation']['row'] === 'repeated_effect')
+        return 'the same effect twice';
       return stated.length > 0 ? `what ${about} states of its calls` : ruleOfCall(asking, question);
     default:
       return typeof rule === 'string' ? rule : about;

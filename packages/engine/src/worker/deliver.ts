@@ -9,7 +9,7 @@ import { movedTo } from '../journal/fork-events.ts';
 import { copyState } from '../journal/snapshot.ts';
 import type { MailFact } from '../ports/ports.ts';
 import { isTaken, unknownRun } from './host.ts';
-import { identified } from '../ports/identity.ts';
+import { identified, revokedKeys } from '../ports/identity.ts';
 import type { AnsweredRun } from '../ports/identity.ts';
 import type { Host } from './host.ts';
 import type { OwnedRun } from './owned-run.ts';
@@ -37,7 +37,7 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
       continue;
     }
     const { program, state, events } = await host.read(run);
-    fact ??= withIdentity(safe, { flow: program.flow, state }, host);
+    fact ??= await withIdentity(safe, { flow: program.flow, state }, host);
     if (posted) refuseAsThere(fact, state, events, postedAfter);
     await judgeThere(host, { program, state }, fact, posted);
     if (!posted) {
@@ -95,13 +95,13 @@ async function withoutPersonalData(host: Host, run: RunId, fact: MailFact): Prom
 }
 
 /** A person with a key signs what enters the journal, so this comes after the protection of personal data. */
-function withIdentity(
+async function withIdentity(
   fact: MailFact,
-  answered: Omit<AnsweredRun, 'reach' | 'trustedServers'>,
-  { clock, store: { reach }, trustedServers }: Host,
-): MailFact {
+  answered: Pick<AnsweredRun, 'flow' | 'state'>,
+  { clock, store: { reach, shared }, trustedServers }: Host,
+): Promise<MailFact> {
   if (fact.type !== 'answer') return fact;
-  const where = { ...answered, reach, trustedServers };
+  const where = { ...answered, reach, trustedServers, revoked: await revokedKeys(shared) };
   return { ...fact, answer: identified(where, fact.id, fact.answer, clock.now()) };
 }
 
@@ -109,7 +109,7 @@ async function identifiedIn(host: Host, ownership: Ownership, owned: OwnedRun, f
   const { program, state } = owned;
   if (state === null) return fact;
   try {
-    return withIdentity(fact, { flow: program.flow, state }, host);
+    return await withIdentity(fact, { flow: program.flow, state }, host);
   } catch (error) {
     await ownership.release(owned);
     throw error;

@@ -119,5 +119,7 @@ function approvedBefore({ nodes }: CompiledFlow, run: string, { seq, node }: App
     'bad-fork',
     `the answer to \`${name}\` is for a call of run \`${run}\`, and the fork would make another call`,
     `Fork at event ${seq}, which asks it, and answer again. Or fork after the call.`,
+    undefined,
+    { at: seq },
   );
 }

@@ -11,7 +11,7 @@ import { isAway } from './away.ts';
 import { allOf, eachOf } from '../ports/page.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
-import { verifiedAgain } from '../ports/identity.ts';
+import { revokedKeys, verifiedAgain } from '../ports/identity.ts';
 import { isSuspended, ownedFrom, restoreRun } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { JumpDetector } from '../ports/run-time.ts';
@@ -359,7 +359,7 @@ export class Ownership {
       // One run that cannot continue does not stop the others. Without room in a quota it is tried again later.
       toReclaim.delete(run);
       if (isOverQuota(error)) this.#waitForRoom(run, error);
-      else if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
+      else if (lacksKey(error)) this.#host.refuse(run, error);
       else if (isForOthers(error)) this.#leaveToOthers(run, error);
       else if (!broken.has(run)) throw error;
     }
@@ -387,7 +387,8 @@ export class Ownership {
     const owned = await this.#acquireForMail(run, fact);
     if (owned === null) return false;
     try {
-      if (owned.state?.outcome === null) await this.#host.send(owned, this.#verified(owned, owned.state, fact));
+      const { state } = owned;
+      if (state?.outcome === null) await this.#host.send(owned, await this.#verified(owned, state, fact));
     } catch (error) {
       if (isTaken(this.#host, error)) return false;
       throw error;
@@ -402,7 +403,7 @@ export class Ownership {
     try {
       return await this.acquire(run, { checks: type !== 'cancel' });
     } catch (error) {
-      if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
+      if (lacksKey(error)) this.#host.refuse(run, error);
       else if (isForOthers(error)) this.#leaveToOthers(run, error);
       else if (!isOverQuota(error)) throw error;
       else this.#waitForRoom(run, error);
@@ -425,11 +426,12 @@ export class Ownership {
   }
 
   /** A row of the table `mail` is no proof, so a signature is verified again. */
-  #verified({ program }: OwnedRun, state: RunState, fact: MailFact): MailFact {
+  async #verified({ program }: OwnedRun, state: RunState, fact: MailFact): Promise<MailFact> {
     if (fact.type !== 'answer') return fact;
     const { flow } = program;
     const { clock, store, trustedServers } = this.#host;
-    const answered = { flow, state, reach: store.reach, trustedServers };
+    const revoked = await revokedKeys(store.shared);
+    const answered = { flow, state, reach: store.reach, trustedServers, revoked };
     return { ...fact, answer: verifiedAgain(answered, fact.id, fact.answer, clock.now()) };
   }
 
@@ -463,4 +465,9 @@ function restored(run: RunId, stored: StoredRun): OwnedRun {
 
 function hasCode(error: unknown, code: SluiceError['code']): error is SluiceError {
   return error instanceof SluiceError && error.code === code;
+}
+
+/** A key is missing: of the personal data of the run, or of its events. */
+function lacksKey(error: unknown): error is SluiceError {
+  return hasCode(error, 'pii-key') || hasCode(error, 'journal-key');
 }

@@ -1,7 +1,9 @@
 /** An answer counts only from a person who may give it and proves who they are. Any other answer is recorded and refused. */
 import { userInfo } from 'node:os';
-import { expect, test } from 'vitest';
-import { identified, verifiedAgain } from '../../src/ports/identity.ts';
+import { describe, expect, test } from 'vitest';
+import { identified, revokeKey, revokedKeys, verifiedAgain } from '../../src/ports/identity.ts';
+import { readRun } from '@sluice-internal/engine/journal';
+import { openStore } from '../../../library/src/host/open-store.ts';
 import { replay } from '@sluice-internal/engine/audit';
 import { compiled, scriptedEngine } from '../../../../test/support/harness.ts';
 import {
@@ -389,4 +391,51 @@ test('an answer that its own process could not prove is not proven by the proces
   const taken = verifiedAgain({ flow, state, reach: 'machine' }, question.id, mailed, Date.now());
   expect(taken.proof).toBeUndefined();
   expect(taken.unproven).toContain('outside');
+});
+
+describe('a revoked key', () => {
+  const act = { at: 1, by: 'olga', why: 'lost' };
+
+  test('proves nothing in a run that waits, here and in a process that owns it; other people go on', async () => {
+    const path = database();
+    const here = office(path);
+    const { engine, store } = here;
+    const { id, run } = await waitingAt(here, gated(MANAGERS));
+    const other = office(path);
+    await revokeKey(other.store.shared, anna.line, act);
+    const answer = { choice: 'approve', by: 'anna', key: anna.key };
+    const refused = { code: 'identity-unproven', message: expect.stringContaining('revoked') };
+    await expect(engine.answer(id, answer)).rejects.toMatchObject(refused);
+    await expect(other.engine.answer(id, answer)).rejects.toMatchObject(refused);
+    await engine.answer(id, { choice: 'approve', by: 'ben', key: ben.key });
+    expect((await engine.settled(run)).code).toBe('SUCCESS');
+    expect((await store.shared.acts()).map(({ what, by, why }) => [what, by, why])).toContainEqual([
+      'key.revoked',
+      'olga',
+      'lost',
+    ]);
+    await engine.close();
+    await other.engine.close();
+  });
+
+  test('is refused in a letter that was written before', async () => {
+    const path = database();
+    const here = office(path);
+    const { id, run } = await waitingAt(here, gated({ people: ['anna'] }));
+    await here.engine.close();
+    const store = openStore(path);
+    const { program, state } = await readRun(store.journal, run);
+    const proved = identified(
+      { flow: program.flow, state, reach: 'machine' },
+      id,
+      { choice: 'approve', by: 'anna', key: anna.key },
+      Date.now(),
+    );
+    expect(proved.proof?.via).toBe('key');
+    await revokeKey(store.shared, anna.line, act);
+    const revoked = await revokedKeys(store.shared);
+    const again = verifiedAgain({ flow: program.flow, state, reach: 'machine', revoked }, id, proved, Date.now());
+    expect([again.proof, again.unproven]).toEqual([undefined, 'the key of `anna` was revoked']);
+    await store.close();
+  });
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { createProgram } from '@sluice-internal/kernel/core';
 import { pure } from '../../src/ports/pure.ts';
 import { authoredIn } from '../../src/report/authored.ts';
+import type { StoryEvent } from '@sluice-internal/wire';
 import { createNarrator } from '../../src/report/narrate.ts';
 import { compiled, playOn, scriptedEngine } from '../../../../test/support/harness.ts';
 
@@ -36,15 +37,19 @@ const document = {
   },
 };
 
+function wordsOf(event: StoryEvent): readonly string[] {
+  if (event.type === 'guard.failed') return [`the condition \`${event.guard}\` cannot be evaluated: ${event.why}`];
+  return event.type === 'trouble' ? [event.message] : [];
+}
+
 test('guards and missing values', async () => {
   const flow = compiled(document);
   const { engine } = scriptedEngine({ agents: { sorter: ['{"amount": 5, "kind": "k"}'] } });
   const { events } = await playOn(engine, flow, { input: { message: 'go' } });
   const program = createProgram(flow, pure);
-  const told = events
-    .flatMap(createNarrator(program))
-    .flatMap((each) => (each.type === 'trouble' ? [each.message] : []));
+  const told = events.flatMap(createNarrator(program)).flatMap((each) => wordsOf(each));
   expect(told).toEqual([
+    'a value does not exist: sort.output.amuont',
     'the condition `amuont > 200` cannot be evaluated: the reply has no field `amuont`, but it has `amount`',
     expect.stringMatching(/^the condition `size\(amount\) > 1` cannot be evaluated: /),
     expect.stringMatching(/^the condition `sort\.output\.kind > 3 and amount > '4'` cannot be evaluated: /),
@@ -53,7 +58,7 @@ test('guards and missing values', async () => {
   ]);
   const authored = events.map(authoredIn(flow));
   expect(authored.flatMap(({ condition }) => condition ?? [])).toHaveLength(4);
-  expect(authored.flatMap(({ missing }) => missing ?? [])).toEqual(['amuont']);
+  expect(authored.flatMap(({ missing }) => missing ?? [])).toEqual(['sort.output.amuont', 'amuont']);
   const failed = events.findIndex(({ type }) => type === 'guard.failed');
   expect(authored[failed]).toEqual({ authored: 'sort', condition: 'amuont > 200' });
   expect(JSON.stringify(authored)).not.toMatch(/~|_agent|guard\(/);
@@ -139,9 +144,7 @@ test('a guard of a loop is quoted once, as the author wrote it', async () => {
   });
   const { engine } = scriptedEngine({});
   const { events, report } = await playOn(engine, flow, { input: '{"amount": "six"}' });
-  const told = events
-    .flatMap(createNarrator(createProgram(flow, pure)))
-    .flatMap((each) => (each.type === 'trouble' ? [each.message] : []));
+  const told = events.flatMap(createNarrator(createProgram(flow, pure))).flatMap((each) => wordsOf(each));
   expect(told).toEqual([
     expect.stringMatching(/^the condition `int\(input\.amount\) > 5` cannot be evaluated: `six` is not a number/),
   ]);

@@ -7,6 +7,7 @@ import { compile, createEngine, openSqlite } from '@sluice-internal/library';
 import type { CompiledFlow, Engine } from '@sluice-internal/library';
 import { audit, compareHeads, headsOf } from '@sluice-internal/engine/audit';
 import { readRun } from '@sluice-internal/engine/journal';
+import { NO_CODEC } from '@sluice-internal/engine/ports';
 import { hashHead } from '../../../store-sqlite/src/heads-row.ts';
 import { hashListing, readRow, SELECT_LISTED } from '../../../store-sqlite/src/listing.ts';
 import type { ListedRow } from '../../../store-sqlite/src/listing.ts';
@@ -354,7 +355,7 @@ function rewriteChains(db: DatabaseSync): void {
   const rows = db.prepare(SELECT_LISTED);
   rows.setReturnArrays(true);
   const runs = (rows.all() as unknown as ListedRow[]).map((row) => {
-    const { id, listing, shown, end } = readRow(row);
+    const { id, listing, shown, end } = readRow(row, NO_CODEC, store);
     db.prepare('UPDATE runs SET details = ? WHERE id = ?').run(shown, id);
     const hashed = hashListing(store, { ...listing, details: shown });
     db.prepare('UPDATE ends SET listing = ? WHERE run = ?').run(hashed, id);

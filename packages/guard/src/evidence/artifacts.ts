@@ -141,12 +141,18 @@ export function isFilled(value: Json | undefined): boolean {
   return value !== undefined && value !== null;
 }
 
+/** `passed` and `failed` are the same words in another form; what ran decides. */
+function statusOf(written: string): string {
+  const status = written.toUpperCase();
+  return status === 'PASSED' ? 'PASS' : status === 'FAILED' ? 'FAIL' : status;
+}
+
 export function resultsIn(report: Fields): Result[] {
   return listIn(report, 'results').map((entry) => {
     const code = isRecord(entry) ? entry['exit_code'] : undefined;
     return {
       criterion: textIn(entry, 'criterion'),
-      status: textIn(entry, 'status').toUpperCase(),
+      status: statusOf(textIn(entry, 'status')),
       command: textIn(entry, 'command'),
       exitCode: typeof code === 'number' ? code : null,
     };

@@ -28,6 +28,7 @@ import {
 } from './evidence.ts';
 import { coveredBy, mentions, normalPath, outOfDate } from './records.ts';
 import { runGate } from './run-gate.ts';
+import { requireBrief } from './validators/turn.ts';
 import { requireRelatedTestsPass } from './validators/related-tests.ts';
 import { fakeTestFiles, ranAsReported, staleReport, withoutAssertions } from './validators/reports.ts';
 
@@ -37,6 +38,7 @@ const CONTRACTS: { readonly [name in PredicateName]: Validator } = {
   FileExists: fileExists,
   TestReport: testReport,
   ChecklistComplete: checklistComplete,
+  BriefComplete: briefComplete,
   RelatedTestsPass: requireRelatedTestsPass,
 };
 
@@ -69,7 +71,7 @@ function contractOf(name: string): Validator {
 
 /** Each file must be on disk at its full path, and written in this session by a file tool or by a command. */
 async function filesWritten(evidence: Evidence): Promise<Verdict> {
-  const source = setting(evidence, 'Source', briefPath(evidence));
+  const source = sourceOf(evidence);
   const field = setting(evidence, 'Field', 'files_to_change');
   const listed = await valueIn(evidence, source, field);
   if (!listed.ok) return missing(failed(evidence, `the files from \`${source}\` are not known: ${listed.why}`));
@@ -143,9 +145,14 @@ async function testReport(evidence: Evidence): Promise<Verdict> {
   return fakeTestFiles(report.value) ?? (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ?? pass();
 }
 
+async function briefComplete(evidence: Evidence): Promise<Verdict> {
+  const verdict = await requireBrief(evidence);
+  return verdict.ok ? verdict : { ...verdict, reason: failed(evidence, verdict.reason.replace(/\.$/, '')) };
+}
+
 /** Items of a JSON list, or the boxes of a Markdown file. There must be at least one. */
 async function checklistComplete(evidence: Evidence): Promise<Verdict> {
-  const source = setting(evidence, 'Source', briefPath(evidence));
+  const source = sourceOf(evidence);
   const field = setting(evidence, 'Field');
   const items = await itemsOf(evidence, source, field);
   if (!items.ok) return missing(failed(evidence, items.why));
@@ -192,8 +199,7 @@ async function patternsOf(evidence: Evidence): Promise<Read<string[]>> {
   if (pattern !== '') return { ok: true, value: [pattern] };
   const field = setting(evidence, 'PatternField');
   if (field === '') return { ok: false, why: 'neither `Pattern` nor `PatternField` is set' };
-  const named = setting(evidence, 'PatternSource', 'brief');
-  const source = named === 'brief' ? briefPath(evidence) : named;
+  const source = sourceOf(evidence, 'PatternSource');
   const value = await valueIn(evidence, source, field);
   if (!value.ok) return value;
   const patterns = (Array.isArray(value.value) ? value.value : [value.value]).filter(
@@ -202,6 +208,12 @@ async function patternsOf(evidence: Evidence): Promise<Read<string[]>> {
   return patterns.length > 0
     ? { ok: true, value: patterns }
     : { ok: false, why: `\`${field}\` of \`${source}\` names no command` };
+}
+
+/** The word `brief` stands for the brief, wherever it lies. */
+function sourceOf(evidence: Evidence, key = 'Source'): string {
+  const named = setting(evidence, key, 'brief');
+  return named === 'brief' ? briefPath(evidence) : named;
 }
 
 async function valueIn(evidence: Evidence, source: string, field: string): Promise<Read<Json>> {

@@ -122,7 +122,7 @@ function timesOfKnownDates<T extends Judged & { readonly path: string }>(found: 
 }
 
 /** What people have said to the agents while the run went on. */
-export function sourceOfPeople({ people = null }: Input): readonly VouchingSource[] {
+function sourceOfPeople({ people = null }: Input): readonly VouchingSource[] {
   return isFilled(people) ? [sourceOf('a person', [people])] : [];
 }
 

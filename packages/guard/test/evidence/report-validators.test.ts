@@ -72,6 +72,28 @@ rows('TestReportValid', [
     'MissingEvidence: The test report has 1 results for 2',
   ],
   [
+    '7: a test file beside the brief that this session emptied',
+    {
+      files: { ...report(passing), ...brief(), 'test/b.test.ts': "test('b', () => {});" },
+      observations: [wrote('test/b.test.ts'), ran(TEST)],
+    },
+    'ConflictingEvidence: The test file `test/b.test.ts` asserts nothing',
+  ],
+  [
+    '7: a test file that this session deleted',
+    {
+      files: { ...report(passing), ...brief() },
+      observations: [wrote('test/b.test.ts'), ran('rm test/b.test.ts'), ran(TEST)],
+      gone: ['test/b.test.ts'],
+    },
+    true,
+  ],
+  [
+    '9: a command that ran no test',
+    { files: { ...report(passing), ...brief() }, observations: [ran(TEST, 0, { stdout: 'ℹ tests 0\nℹ pass 0' })] },
+    'ConflictingEvidence: The command of `adds` ran no test',
+  ],
+  [
     '7: a test file that asserts',
     {
       files: {

@@ -315,8 +315,8 @@ test('granted tools keep what was written about them', () => {
     'granted',
     () => 'v',
   );
-  const approveEffects = ['financial', 'communication', 'infrastructure'];
-  expect(granted).toMatchObject({ tools: { allow: ['a'], approve: ['b'] }, untrusted: 'ask', approveEffects });
+  const rules = { a: 'write calls of agents', b: 'approval: always' };
+  expect(granted).toMatchObject({ tools: { allow: ['a'], approve: ['b'] }, untrusted: 'ask', rules });
 });
 
 describe('the ladder', () => {

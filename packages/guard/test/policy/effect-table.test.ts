@@ -11,13 +11,13 @@ const SECRET = 'DE89370400440532013000';
 const INPUT = { input: { message: 'please look at ann@corp.example' } };
 
 /** An agent reads something, and then calls a tool of the class. */
-function world(effect: EffectClass, args: Json, more: object = {}) {
+function world(effect: EffectClass, args: Json, more: object = {}, own: object = {}) {
   const document = {
     tools: {
       'crm.get': { effect: 'read', confidential: true },
       'page.read': { effect: 'read' },
       'code.encode': { effect: 'read' },
-      'some.tool': { effect },
+      'some.tool': { effect, ...own },
     },
     agents: [{ id: 'bot', tools: ['crm.get', 'page.read', 'code.encode', 'some.tool'] }],
     flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
@@ -40,6 +40,8 @@ function world(effect: EffectClass, args: Json, more: object = {}) {
 }
 
 const ALLOWED = { boundary: { tools: { allow: ['some.tool'] } } };
+/** Its own result does not make later calls doubtful. */
+const TRUSTED = { trust: 'trusted' };
 const asks = (yes: boolean) => (yes ? ['suspended', 0] : ['completed', 1]);
 const outcome = ({ report, dispatched }: Awaited<ReturnType<typeof play>>) => [
   report.state,
@@ -94,6 +96,8 @@ describe.each(EFFECT_CLASSES)('%s', (effect) => {
   test('confidential: whoever is trusted, and refused with `untrusted: deny`', async () => {
     const off = { boundary: { untrusted: 'off', tools: { allow: ['some.tool'] } } };
     expect(outcome(await world(effect, { text: SECRET }, off)([['crm.get', {}]]))).toEqual(asks(row.confidential));
+    const never = await world(effect, { text: SECRET }, {}, { approval: 'never' })([['crm.get', {}]]);
+    expect(outcome(never)).toEqual(asks(row.confidential));
     const deny = { boundary: { untrusted: 'deny', tools: { allow: ['some.tool'] } } };
     const denied = await world(effect, { text: SECRET }, deny)([['crm.get', {}]]);
     expect(outcome(denied)[1]).toBe(row.confidential ? 0 : 1);
@@ -102,6 +106,13 @@ describe.each(EFFECT_CLASSES)('%s', (effect) => {
   test(`approval: ${row.approval}`, async () => {
     const played = await world(effect, { text: 'hello' })([]);
     expect(outcome(played)).toEqual(asks(row.approval !== 'no'));
+  });
+
+  test(`repeat: ${row.repeat ? 'asked about' : 'no'}`, async () => {
+    const again = await world(effect, { text: 'hello' }, ALLOWED, TRUSTED)([['some.tool', { text: 'hello' }]]);
+    expect(outcome(again)).toEqual(row.repeat ? ['suspended', 1] : ['completed', 2]);
+    const other = await world(effect, { text: 'hello' }, ALLOWED, TRUSTED)([['some.tool', { text: 'good bye' }]]);
+    expect(outcome(other)).toEqual(['completed', 2]);
   });
 
   test(`egress: ${row.egress ? 'an address from outside is asked about' : 'no'}`, async () => {
@@ -136,5 +147,22 @@ describe('a function under the name of a built-in tool', () => {
       INPUT,
     );
     expect(report.state).toBe('suspended');
+  });
+});
+
+describe('a payment twice', () => {
+  const PAYS = { amount: 'args.amount', payee: 'args.to', trust: 'trusted' };
+  const FIRST = { to: 'DE89 3704', amount: 50, note: 'invoice' };
+  test.each<[string, Json, number]>([
+    ['with another note', { ...FIRST, note: 'as agreed' }, 1],
+    ['with a further field', { ...FIRST, urgent: true }, 1],
+    ['to another spelling of the account', { ...FIRST, to: 'de89-3704' }, 1],
+    ['with the amount as text', { ...FIRST, amount: '50.00' }, 1],
+    ['of another amount is another one', { ...FIRST, amount: 51 }, 2],
+    ['to another account is another one', { ...FIRST, to: 'DE89 3705' }, 2],
+  ])('%s', async (_, again, made) => {
+    const more = { boundary: { untrusted: 'off', tools: { allow: ['some.tool'] } } };
+    const played = await world('financial', again, more, PAYS)([['some.tool', FIRST]]);
+    expect(outcome(played)).toEqual([made === 1 ? 'suspended' : 'completed', made]);
   });
 });

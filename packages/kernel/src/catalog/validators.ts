@@ -34,6 +34,7 @@ export const PREDICATES = [
   'FileExists',
   'TestReport',
   'ChecklistComplete',
+  'BriefComplete',
   'RelatedTestsPass',
 ] as const;
 export type PredicateName = (typeof PREDICATES)[number];

@@ -14,6 +14,7 @@ import { isForkDue, isOver, isPast } from './due.ts';
 import { authorOf } from './failure.ts';
 import { grant } from './grant.ts';
 import { guide } from './guidance.ts';
+import { isStopping, stopping } from './state.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import { askOf } from './walk.ts';
@@ -66,18 +67,10 @@ function admitOpen(
     case 'break':
       return broken(program, state, fact.why);
     case 'guide':
-      return admitRemark(program, state, fact);
+      return guide(program, state, fact);
     case 'cancel':
       return stop(state, { by: fact.by, why: fact.why });
   }
-}
-
-function admitRemark(
-  program: Program,
-  state: RunState,
-  fact: Extract<Fact, { type: 'guide' }>,
-): readonly EventBody[] | Refusal {
-  return isStopping(state) ? ended(state) : guide(program, fact);
 }
 
 function metLimit(state: RunState, { limit, used, max, ends }: Extract<Fact, { type: 'limit' }>): readonly EventBody[] {
@@ -113,12 +106,8 @@ function stop(state: RunState, how: Pick<Halted, 'by' | 'why' | 'movedTo'>): rea
   // Nobody will say if a call happened, so the run ends REVIEW_REQUIRED.
   const unclear = isStopping(state) ? openSearches(state) : [];
   if (unclear.length > 0) return unclear.map((pending) => unanswered(pending, how.by));
-  if (isStopping(state)) return ended(state);
+  if (isStopping(state)) return stopping(state);
   return halt(state, { state: 'cancelled', code: 'USER_CANCEL', ...how });
-}
-
-function ended({ run }: RunState): Refusal {
-  return { refused: 'run-ended', message: `run \`${run}\` is already stopping` };
 }
 
 /** Questions about calls that may have happened, before an undo. */
@@ -131,10 +120,6 @@ function openSearches({ pending }: RunState): readonly Pending[] {
 function unanswered(pending: Pending, by: string): EventBody {
   const choice = pending.question?.onExpiry ?? '';
   return resultEvent(pending, { ok: true, value: { choice, by, expired: true } });
-}
-
-function isStopping({ threads }: RunState): boolean {
-  return threads.get('0')?.doing.is === 'unwinding';
 }
 
 /** The notes of protections come before the result of a call. */

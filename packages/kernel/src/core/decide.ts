@@ -7,7 +7,7 @@ import { controlsAhead, stoppedBefore, waitsForSiblings, walkControls } from './
 import { judge } from './judge.ts';
 import { request, unfitCall } from './request.ts';
 import { expressionError } from './failure.ts';
-import { holds } from './guard.ts';
+import { holds, noNotes } from './guard.ts';
 import { fork, join } from './fork.ts';
 import { hear } from './guidance.ts';
 import type { Case, DoNode, EndNode, LetNode, Node, PickNode } from '../ir/nodes.ts';
@@ -95,11 +95,13 @@ function call(program: Program, state: RunState, thread: Thread, node: DoNode): 
 /** A text that a decision compared as a number is an event, as in a guard. */
 function write(program: Program, thread: Thread, node: LetNode): readonly EventBody[] {
   const { writes: declared, visits: charge } = declaredOf(program, node);
-  const notes: string[] = [];
+  const notes = noNotes();
   const writes = declared ?? recordWrites(program, node.writes, thread.slots, null, notes);
   const at = { thread: thread.id, node: thread.at };
   const written = { type: 'slots.written', ...at, writes, to: node.next, charge } as const;
-  return notes.length === 0 ? [written] : [{ type: 'guard.coerced', ...at, index: 0, notes }, written];
+  return notes.coerced.length === 0
+    ? [written]
+    : [{ type: 'guard.coerced', ...at, index: 0, notes: notes.coerced }, written];
 }
 
 /** A guard that cannot be evaluated does not hold. That is an event, and so is a text that a guard compared as a number. */

@@ -1,5 +1,5 @@
 /**
- * Calls whose effect must not happen twice by mistake (L14). The mark of such a call is set in the append that requests it, and taken
+ * Calls whose effect must not happen twice by mistake (L15). The mark of such a call is set in the append that requests it, and taken
  * away if the call was not made, did not happen or was undone. So an equal call finds it, also while the first is still in flight.
  */
 import { isRecord } from '../expr/json.ts';
@@ -16,8 +16,28 @@ export function markOf({ flow, pure }: Program, tool: string, args: Json): strin
   const def = Object.hasOwn(flow.tools, tool) ? flow.tools[tool] : undefined;
   if (def === undefined || !asksAboutRepeats(def)) return undefined;
   const { amount, payee } = def.effect === 'financial' ? statedOf(def, args) : ({ amount: null, payee: null } as const);
-  const compared: Json = amount === null || payee === null ? { tool, args } : { tool, amount, payee };
+  const isStated = amount !== null && payee !== null;
+  const compared: Json = isStated ? { tool, amount: plainAmount(amount), payee: plainName(payee) } : { tool, args };
   return digest(compared, pure.hash);
+}
+
+/** `"50.0"` is the amount 50. */
+function plainAmount(amount: Json): Json {
+  const value = typeof amount === 'string' && amount.trim() !== '' ? Number(amount) : amount;
+  return typeof value === 'number' && Number.isNaN(value) ? amount : value;
+}
+
+/** Blanks, marks and case do not make another payee. An account has the same letters and digits in every spelling. */
+function plainName(payee: Json): Json {
+  if (typeof payee === 'string')
+    return payee
+      .normalize('NFKC')
+      .replace(/[^\p{L}\p{N}]+/gu, '')
+      .toLowerCase();
+  if (Array.isArray(payee)) return payee.map(plainName);
+  return isRecord(payee)
+    ? Object.fromEntries(Object.entries(payee).map(([key, each]) => [key, plainName(each)]))
+    : payee;
 }
 
 /** Earlier calls of the run with this mark. */

@@ -39,6 +39,7 @@ import { sooner, keepPace, startClocks, stopClocks } from './timing.ts';
 import { beginWaits, endWaits } from './waiting.ts';
 import { voteData } from './approvers.ts';
 import { comparedReply } from './turns.ts';
+import { withRepairs } from './mend.ts';
 import { repairOf } from './retry.ts';
 import { forgetStops, noteAct, noteAllStops, noteStop, noteUndo, noteUnsent, reopen } from './reopen.ts';
 
@@ -79,6 +80,10 @@ const FOLDS: Folds = {
   'effect.requested': requested,
   'call.judged': callJudged,
   'effect.settled': recordResult,
+  'reply.repaired': (state, { key, text, args }) => {
+    const pending = pendingOf(state, key);
+    if (pending.observed !== null) pending.observed = withRepairs(pending.observed, { text, args });
+  },
   'effect.judged': judged,
   'effect.dropped': dropped,
   'drop.answered': dropAnswered,

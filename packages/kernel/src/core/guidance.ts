@@ -9,11 +9,13 @@ import type { EventBody, Fact, Pending, Refusal, Remark, RunState } from '../ir/
 import type { DoNode, Node, NodeId } from '../ir/nodes.ts';
 import { evaluateInput, nodeAt, recordWrites } from './program.ts';
 import type { Program, Visit } from './program.ts';
+import { isStopping, stopping } from './state.ts';
 import { controlInput } from './walk.ts';
 
 type Guide = Extract<Fact, { type: 'guide' }>;
 
-export function guide({ flow }: Program, { by, text, agent }: Guide): readonly EventBody[] | Refusal {
+export function guide({ flow }: Program, state: RunState, { by, text, agent }: Guide): readonly EventBody[] | Refusal {
+  if (isStopping(state)) return stopping(state);
   const refused = (message: string): Refusal => ({ refused: 'bad-guidance', message });
   if (text.trim() === '') return refused('the remark has no words');
   if (Object.hasOwn(flow.agents, by)) return refused(`\`${by}\` is an agent of the run, and only people guide`);

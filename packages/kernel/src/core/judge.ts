@@ -1,5 +1,6 @@
 /** Judges the answer to an effect (L3): it is accepted and committed, tried again, or fails on a route that the flow declares. */
-import type { Json } from '../expr/json.ts';
+import { withoutReasoning } from '../expr/almost-json.ts';
+import { isRecord, type Json } from '../expr/json.ts';
 import type {
   EffectKey,
   ErrorRecord,
@@ -19,7 +20,8 @@ import { errorRecord, expressionError, addsEffects, nameOf, route } from './fail
 import { nodeAt, recordWrites } from './program.ts';
 import type { Program, Visit } from './program.ts';
 import { adviceOn, repeatedFailure } from './repeats.ts';
-import { ambiguity, oneObject, readingsOf } from '../expr/reply.ts';
+import { PART, isPart, noObject, repaired } from './mend.ts';
+import { ambiguity, oneObject, readingsOf, reply } from '../expr/reply.ts';
 import { TOO_MANY_CALLS, callsIn, declaredAttempt, retry } from './retry.ts';
 import { readPath } from './slots.ts';
 import { timingOf } from './timing.ts';
@@ -36,6 +38,8 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
 function judgeCall(visit: Visit<DoNode>, pending: Pending, observed: Settled): readonly EventBody[] {
   const { node } = visit;
   const { key } = pending;
+  const mended = observed.ok ? repaired(visit, pending, observed.value) : null;
+  if (mended !== null) return [mended];
   const failure = observed.ok ? refusal(visit, observed.value) : observed.error;
   if (observed.ok && failure === null) return accept(visit, key, observed.value);
   const unsent = !observed.ok && observed.error.unsent !== undefined ? 1 : 0;
@@ -65,10 +69,21 @@ function accept(visit: Visit<DoNode>, key: EffectKey, it: Json): readonly EventB
     const raises = node.grant === undefined ? [] : granted(visit, node.grant, it);
     if (raises.length > 0) events.push({ type: 'meter.raised', key, raises, ...deadlineAfter(program, state, raises) });
     events.push({ type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next });
-    return events;
+    return [...lacking(visit, it), ...events];
   } catch (cause) {
     return [failed(visit, key, expressionError(node, cause))];
   }
+}
+
+/** A field of the reply that decides a route or enters an argument, and is not there. */
+function lacking({ thread, node }: Visit<DoNode>, it: Json): readonly EventBody[] {
+  const reads = node.fit?.reads;
+  if (reads === undefined || callsIn(it) > 0) return [];
+  const object = oneObject(reply(readPath(it, ['text'])));
+  const paths = reads.fields
+    .filter((field) => !isRecord(object) || !Object.hasOwn(object, field))
+    .map((field) => [...reads.of, field]);
+  return paths.length === 0 ? [] : [{ type: 'value.missing', thread: thread.id, node: thread.at, paths }];
 }
 
 type Raise = { readonly meter: MeterId; readonly by: number };
@@ -132,9 +147,11 @@ function tooManyCalls({ effect }: DoNode, value: Json): Failure | null {
  * The reason why an observation does not fit; null if it fits. It satisfies a schema if one of its readings does. Of a reply
  * that satisfies it neither as text nor as JSON, the one object in it counts.
  */
-function unfit({ pure }: Program, { schema, fit, effect }: DoNode, value: Json): string | null {
-  const text = effect.kind === 'model' ? readPath(value, ['text']) : value;
-  if (schema === undefined) return fit === undefined ? null : ambiguity(text);
+function unfit({ pure }: Program, node: DoNode, value: Json): string | null {
+  const { schema, fit, effect } = node;
+  const text = effect.kind === 'model' ? answerIn(value) : value;
+  if (schema === undefined)
+    return fit === undefined || fit.whole === true ? null : (ambiguity(text) ?? noObject(node, text));
   let first: string | null = null;
   for (const reading of readingsOf(text)) {
     const problem = pure.validate(schema, reading);
@@ -142,8 +159,15 @@ function unfit({ pure }: Program, { schema, fit, effect }: DoNode, value: Json):
     first ??= problem;
   }
   if (effect.kind !== 'model') return first;
+  if (isPart(text)) return PART;
   const object = oneObject(text);
   return object === text ? (ambiguity(text) ?? first) : pure.validate(schema, object);
+}
+
+/** The text of a reply without reasoning. */
+function answerIn(reply: Json): Json {
+  const text = readPath(reply, ['text']);
+  return typeof text === 'string' ? withoutReasoning(text) : text;
 }
 
 /** If a time meter cuts off a model call, the thread takes the route of the meter, because the call changed nothing. */

@@ -3,6 +3,7 @@
  * that need a platform: SHA-256 and JSON Schema.
  */
 import { compileExpr, literalOf, pathOf } from '../expr/evaluate.ts';
+import type { Notes } from '../expr/context.ts';
 import { sortedKeys } from '../expr/sorted-keys.ts';
 import type { CompiledFlow, Expr, Input, Node, NodeId, Write } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
@@ -17,16 +18,16 @@ export interface Pure {
   /** The highest number of input tokens that a text can have. */
   countTokens(text: string): number;
 }
-type Evaluate = (slots: Slots, it: Json, notes?: string[]) => Json;
+type Evaluate = (slots: Slots, it: Json, notes?: Notes) => Json;
 export interface Program {
   readonly flow: CompiledFlow;
   readonly pure: Pure;
   /** A cache of `declared.ts`: the parts of each node that depend on the graph alone. */
   readonly derived: Map<Node, unknown>;
-  /** `notes` receives a sentence for each text that a guard compared as a number. */
-  evaluate(source: Expr, slots: Slots, it?: Json, notes?: string[]): Json;
+  /** `notes` receives what a guard could not read as it stands. */
+  evaluate(source: Expr, slots: Slots, it?: Json, notes?: Notes): Json;
   /** As `evaluate`, but an expression that is only a path is recorded as a reference, so the journal does not repeat the value. */
-  record(source: Recordable, slots: Slots, it?: Json, notes?: string[]): Recorded;
+  record(source: Recordable, slots: Slots, it?: Json, notes?: Notes): Recorded;
   /** The result of `record` if it does not depend on the slots: a reference or a literal. Null otherwise. */
   fixed(source: Recordable): Recorded | null;
 }
@@ -46,7 +47,7 @@ export function createProgram(flow: CompiledFlow, pure: Pure): Program {
     if (entry === undefined) cache.set(source, (entry = compileOne(source)));
     return entry;
   };
-  const one = (source: Expr, slots: Slots, it: Json, notes?: string[]): Recorded => {
+  const one = (source: Expr, slots: Slots, it: Json, notes?: Notes): Recorded => {
     const { fixed, run } = compiled(source);
     return fixed ?? { value: run(slots, it, notes) };
   };
@@ -109,7 +110,7 @@ export function recordWrites(
   writes: readonly Write[],
   slots: Slots,
   it: Json,
-  notes?: string[],
+  notes?: Notes,
 ): WriteRecord[] {
   return writes.map(({ slot, path, mode, value }) => ({
     slot,

@@ -1,6 +1,6 @@
 /** Changes of a run's state that several events share. */
 import type { MeterId, NodeId } from '../ir/nodes.ts';
-import type { ErrorRecord, ForkState, Instant, RunState, Thread } from '../ir/events.ts';
+import type { ErrorRecord, ForkState, Instant, Refusal, RunState, Thread } from '../ir/events.ts';
 
 export function charge(state: RunState, meters: readonly MeterId[] | undefined): void {
   if (meters !== undefined) for (const id of meters) state.spent[id] = (state.spent[id] ?? 0) + 1;
@@ -46,4 +46,13 @@ export function isBelow(id: string, parent: Thread): boolean {
 
 export function branchName(fork: ForkState, index: number): string {
   return 'heads' in fork.branches ? (fork.branches.heads[index]?.name ?? String(index)) : String(index);
+}
+
+/** The run undoes its work before it ends. */
+export function isStopping({ threads }: RunState): boolean {
+  return threads.get('0')?.doing.is === 'unwinding';
+}
+
+export function stopping({ run }: RunState): Refusal {
+  return { refused: 'run-ended', message: `run \`${run}\` is already stopping` };
 }

@@ -224,9 +224,34 @@ function guardReader(path: readonly string[]): Eval {
   const read = pathReader(path);
   return (env: Env) => {
     const value = read(env);
-    if (value === null) refuseMisspelling(env.scope, path);
+    if (value === null) {
+      refuseMisspelling(env.scope, path);
+      noteText(env, path);
+    }
     return value;
   };
+}
+
+/** A field of a text is null, which is noted. */
+function noteText({ scope, notes }: Env, path: readonly string[]): void {
+  if (notes === undefined) return;
+  let value: Value = scope;
+  for (const [depth, key] of path.entries()) {
+    if (typeof value === 'string') {
+      const owner = nameOf(path, depth);
+      notes.unread.push(`${owner} is a text, which has no field \`${key}\``);
+      return;
+    }
+    if (typeof value !== 'object' || value === null || isList(value)) return;
+    const fields = value as { readonly [name: string]: Value };
+    value = Object.hasOwn(fields, key) ? (fields[key] ?? null) : null;
+  }
+}
+
+/** A name with an underscore in front is a slot of the engine, which no author wrote. */
+function nameOf(path: readonly string[], depth: number): string {
+  const parent = path[0]?.startsWith('_') === true ? path.slice(1, depth) : path.slice(0, depth);
+  return parent.length === 0 ? 'the reply' : `\`${parent.join('.')}\``;
 }
 
 function refuseMisspelling(scope: Value, path: readonly string[]): void {
@@ -237,10 +262,7 @@ function refuseMisspelling(scope: Value, path: readonly string[]): void {
     if (!Object.hasOwn(fields, key)) {
       const meant = depth === 0 ? undefined : misspelt(key, Object.keys(fields));
       if (meant === undefined) return;
-      // A name with an underscore in front is a slot of the engine, which no author wrote.
-      const parent = path[0]?.startsWith('_') === true ? path.slice(1, depth) : path.slice(0, depth);
-      const owner = parent.length === 0 ? 'the reply' : `\`${parent.join('.')}\``;
-      throw new EvalError('other', `${owner} has no field \`${key}\`, but it has \`${meant}\``);
+      throw new EvalError('other', `${nameOf(path, depth)} has no field \`${key}\`, but it has \`${meant}\``);
     }
     value = fields[key] ?? null;
   }

@@ -36,8 +36,15 @@ export interface Env {
   readonly scope: { readonly [name: string]: Value };
   readonly locals: Value[];
   fuel: number;
-  /** Receives a sentence for each text that a guard compared as a number. */
-  readonly notes?: string[] | undefined;
+  readonly notes?: Notes | undefined;
+}
+
+/** What a guard could not read as it stands. */
+export interface Notes {
+  /** A sentence for each text that was compared as a number. */
+  readonly coerced: string[];
+  /** A sentence for each field that was read of a text. */
+  readonly unread: string[];
 }
 
 export type Eval = (env: Env) => Value;

@@ -25,7 +25,7 @@
 import type { Json } from './json.ts';
 import { ROOT, compile, compileJson, readPath, typeNameOf } from './compile.ts';
 import { pathOfAst } from './ast.ts';
-import type { Env, Eval } from './context.ts';
+import type { Env, Eval, Notes } from './context.ts';
 import { LIMITS, asEvalError } from './error.ts';
 import { parseExpr } from './parse.ts';
 import type { Ast } from './parse.ts';
@@ -34,8 +34,8 @@ import type { Value } from './value.ts';
 /** CEL source text, as the compiled flow stores it. */
 export type Expr = string;
 type Scope = { readonly [name: string]: Json };
-/** `notes` receives a sentence for each text that a guard compared as a number. */
-export type Program = (scope: Scope, notes?: string[]) => Json;
+/** `notes` receives what a guard could not read as it stands. */
+export type Program = (scope: Scope, notes?: Notes) => Json;
 
 /** Flows of one document have the same expressions. Each is compiled once, as long as its tree is kept. */
 export function compileExpr(source: Expr): Program {
@@ -59,7 +59,7 @@ export function compileValue(source: Expr): (scope: { readonly [name: string]: V
   return (scope) => guarded(run, scope);
 }
 
-function guarded(run: Eval, scope: Env['scope'], notes?: string[]): Value {
+function guarded(run: Eval, scope: Env['scope'], notes?: Notes): Value {
   try {
     return run({ scope, locals: [], fuel: LIMITS.fuel, notes });
   } catch (cause) {

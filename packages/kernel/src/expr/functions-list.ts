@@ -76,6 +76,20 @@ export const LIST_FUNCTIONS: FnTable = {
       return first.length === 1 ? (first[0]?.value ?? null) : null;
     },
   },
+  /** The elements without those that are equal to an earlier one. */
+  distinct: {
+    params: [['list']],
+    forms: 'both',
+    returns: 'list',
+    run: (env, list) => {
+      const found: Value[] = [];
+      for (const item of itemsOf(env, 'distinct', list)) {
+        charge(env, found.length);
+        if (!found.some((each) => equals(env, each, item))) found.push(item);
+      }
+      return found;
+    },
+  },
   /** Every object inside a value, at any depth. JSON text is parsed. */
   records: {
     params: [['any']],

@@ -1,4 +1,5 @@
 /** What other packages use of `kernel/expr`. */
+export { mended } from './almost-json.ts';
 export { bindOf, childrenOf, fieldOf, listMacroOf, pathOfAst, typeIn } from './ast.ts';
 export type { ListMacro } from './ast.ts';
 export { canonical } from './canonical.ts';

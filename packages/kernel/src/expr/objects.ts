@@ -20,6 +20,13 @@ export function objectsIn(text: string): readonly string[] {
   return [...found.values()];
 }
 
+/** The text of the object that begins at this place, or null if none does; and the number of characters that were read. */
+export function objectAt(text: string, start: number): { readonly object: string | null; readonly work: number } {
+  const end = endOf(text, start);
+  const part = end < 0 ? '' : text.slice(start, end);
+  return { object: isObjectText(part) ? part : null, work: (end < 0 ? text.length : end) - start };
+}
+
 /** The index after the brace that closes the one at `start`; -1 if none does. Braces inside strings do not count. */
 function endOf(text: string, start: number): number {
   let depth = 0;

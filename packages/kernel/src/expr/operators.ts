@@ -71,7 +71,7 @@ function asNumbers(env: Env, a: Value, b: Value): readonly [Value, Value] {
 
 function numberIn(env: Env, text: string): Value {
   if (!spellsNumber(text)) return text;
-  env.notes?.push(`the text ${JSON.stringify(text)} was compared as the number ${Number(text)}`);
+  env.notes?.coerced.push(`the text ${JSON.stringify(text)} was compared as the number ${Number(text)}`);
   return Number(text);
 }
 

@@ -8,20 +8,22 @@ export interface ClassControls {
   readonly traced: boolean;
   /** Arguments that may carry results of a confidential tool need approval. */
   readonly confidential: boolean;
-  /** A call that an agent chooses needs approval, where the document grants nothing else. `risky`: it can do harm outside. */
+  /** A call that an agent chooses needs approval, where the document grants nothing else. `risky`: in teams too. */
   readonly approval: 'no' | 'yes' | 'risky';
+  /** An equal call of the run that was made, or may have been made, needs approval. A tool can say otherwise (`repeatable`). */
+  readonly repeat: boolean;
   /** An address that text from outside brought in needs approval, under a profile. */
   readonly egress: boolean;
 }
 
 /** The one table of effect classes and controls. Each cell has a test (`packages/guard/test/policy/effect-table.test.ts`). */
 export const CLASS_CONTROLS: { readonly [effect in EffectClass]: ClassControls } = {
-  read: { traced: false, confidential: false, approval: 'no', egress: false },
-  egress: { traced: false, confidential: true, approval: 'no', egress: true },
-  write: { traced: true, confidential: true, approval: 'yes', egress: false },
-  financial: { traced: true, confidential: true, approval: 'risky', egress: false },
-  communication: { traced: true, confidential: true, approval: 'risky', egress: false },
-  infrastructure: { traced: true, confidential: true, approval: 'risky', egress: false },
+  read: { traced: false, confidential: false, approval: 'no', repeat: false, egress: false },
+  egress: { traced: false, confidential: true, approval: 'no', repeat: false, egress: true },
+  write: { traced: true, confidential: true, approval: 'yes', repeat: false, egress: false },
+  financial: { traced: true, confidential: true, approval: 'risky', repeat: true, egress: false },
+  communication: { traced: true, confidential: true, approval: 'risky', repeat: true, egress: false },
+  infrastructure: { traced: true, confidential: true, approval: 'risky', repeat: true, egress: false },
 };
 
 /** Classes of calls that need the approval of a person. */
@@ -58,5 +60,5 @@ export function asksAboutRepeats({
   readonly category?: string;
 }): boolean {
   if (resource === WORK_DIR || category === 'file_system' || category === 'sandbox') return false;
-  return repeatable === undefined ? RISKY.has(effect) : !repeatable;
+  return repeatable === undefined ? CLASS_CONTROLS[effect].repeat : !repeatable;
 }

@@ -152,6 +152,8 @@ interface EventFields {
       again?: true;
     } & ({ walk: Walk } | { to: NodeId; refusal: Refused } | { to: NodeId; error: ErrorRecord } | { to?: undefined });
   'effect.settled': { key: EffectKey; attempt: number; result: Settled };
+  /** A reply that is almost JSON was read without a call: its text with the object in strict JSON, or the arguments of its calls. */
+  'reply.repaired': { key: EffectKey; how: readonly string[]; text?: string; args?: readonly [number, Json][] };
   'effect.judged': { key: EffectKey } & (
     | { verdict: 'accepted' }
     | {

@@ -271,6 +271,8 @@ export interface LetNode extends NodeBase {
   readonly fail?: NodeId;
   /** Work that is repeated after this node is undone first: nodes with these names, or below one (`sop` has `sop/pay`). */
   readonly undoes?: 'all' | readonly string[];
+  /** The verifier of the answer gave no verdict. The cheapest good run does not pass here. */
+  readonly unjudged?: true;
 }
 export interface PickNode extends NodeBase {
   readonly op: 'pick';
@@ -317,7 +319,14 @@ export interface DoNode extends NodeBase {
    * Of a model call whose reply is read as an object or must satisfy `schema`: how often a reply that does not fit, or that has
    * different objects, is sent back with the reason before it is a failure. With `lenient` it is accepted instead of failing.
    */
-  readonly fit?: { readonly repairs: number; readonly lenient?: true };
+  readonly fit?: {
+    readonly repairs: number;
+    readonly lenient?: true;
+    /** Only a reply that is one object as a whole is read as data. Any other is a text. */
+    readonly whole?: true;
+    /** Fields of the reply that decide a route or enter an argument, and the place of the reply. It must then be an object. */
+    readonly reads?: { readonly of: readonly string[]; readonly fields: readonly string[] };
+  };
   readonly accept?: Expr;
   /** Amounts that an accepted answer adds to limits, by meter. Only numbers above zero count. */
   readonly grant?: { readonly [meter: MeterId]: Expr };

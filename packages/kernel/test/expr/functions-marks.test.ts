@@ -84,6 +84,8 @@ test.each([
   ['majority(["x", "y", "x"])', 'x'],
   ['majority(["x", "y"])', null],
   ['majority([])', null],
+  ['distinct(["b", "a", "b", 1, 1.0])', ['b', 'a', 1]],
+  ['distinct(missing)', []],
   ['majority(["y"])', 'y'],
   ['records([{"a": 1}, {"b": [{"a": 2}]}]).map(r, r.a)', [1, null, 2]],
   ['records("[{\\"a\\": 3}]").map(r, r.a)', [3]],

@@ -48,14 +48,15 @@ export async function compileFile(file: string, model?: string, mcpLock?: McpLoc
   return { file, text, result: compileAs(file, text, model, mcpLock) };
 }
 
-/** Compiles a text or a value in the place of the file. */
+/** Compiles a text or a value in the place of the file. With `within`, only files of these folders are read. */
 export function compileAs(
   file: string,
   source: string | object,
   model?: string,
   mcpLock: McpLock | null | undefined = readLock(file),
+  within?: readonly string[],
 ): CompileResult {
-  return compile(source, { file, ...present({ model, mcpLock: mcpLock ?? undefined }) });
+  return compile(source, { file, ...present({ model, mcpLock: mcpLock ?? undefined, within }) });
 }
 
 /** The lock file beside the document. Undefined if the file does not exist. */

@@ -2,7 +2,9 @@
 export { checkedGrant } from './budget-grant.ts';
 export { closing } from './closing.ts';
 export { differencesOf } from './differences.ts';
-export { isErased, recordErased } from './erased.ts';
+export { eraseRun } from './erase.ts';
+export type { Erased } from './erase.ts';
+export { isErased } from './erased.ts';
 export { fork } from './fork.ts';
 export type { AgentEdit } from './fork.ts';
 export { examine, migrate } from './migrate/migrate.ts';

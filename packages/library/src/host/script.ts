@@ -85,6 +85,7 @@ const answerEntry = record({
   expires: bool().optional(),
   text: text().optional(),
   edit: json().optional(),
+  data: json().optional(),
   by: z.union([name(), list(name(), { min: 1 })]).optional(),
 });
 const answer = z.union([anyText(), answerEntry]);

@@ -91,6 +91,7 @@ function journalOf(journal: Journal, tenant: string, isMine: IsMine, isForeign: 
       return { items: items.filter((change) => change.tenant === tenant), next };
     },
     page: async (run, after, limit) => ((await isMine(run)) ? journal.page(run, after, limit) : []),
+    end: async (run) => ((await isMine(run)) ? ((await journal.end?.(run)) ?? null) : null),
     load: async (run, options) => ((await isMine(run)) ? journal.load(run, options) : null),
     commit: async (worker, appends) => {
       const others = await foreignRuns(appends, tenant, isMine);

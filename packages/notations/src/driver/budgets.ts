@@ -6,7 +6,12 @@ import type { Bounds } from '@sluice-internal/compile/prove';
 import type { Path, Range, Report } from '@sluice-internal/compile/source';
 import type { Budgets, ReadDocument } from '@sluice-internal/compile/document';
 
-export function warnAboutBudgets({ flow }: Bounds, body: FlowBody, document: ReadDocument, report: Report): void {
+export function warnAboutBudgets(
+  { flow, verified }: Bounds,
+  body: FlowBody,
+  document: ReadDocument,
+  report: Report,
+): void {
   const limitOf = (meter: string, dimension: Dimension): number | null => {
     const max = body.meters[meter]?.max ?? null;
     return max === null ? null : shownAmount(dimension, max);
@@ -16,7 +21,7 @@ export function warnAboutBudgets({ flow }: Bounds, body: FlowBody, document: Rea
     const needs = flow[measure].least;
     const at = ['budgets', field];
     if (limit !== null && needs > limit)
-      warn(document, report, { field, what: `\`budgets.${field}\``, at, limit, needs });
+      warn(document, report, { field, what: `\`budgets.${field}\``, at, limit, needs, verified });
   }
   for (const [index, { id, name }] of (document.sections.value.agents ?? []).entries())
     for (const { key: field, name: dimension } of RESERVED) {
@@ -46,9 +51,15 @@ interface Short {
   readonly at: Path;
   readonly limit: number;
   readonly needs: number;
+  /** The verifier is part of what is needed. */
+  readonly verified?: boolean;
 }
 
-function warn({ sections }: ReadDocument, report: Report, { field, what, at, limit, needs }: Short): void {
+function warn(
+  { sections }: ReadDocument,
+  report: Report,
+  { field, what, at, limit, needs, verified = false }: Short,
+): void {
   const replies = field === 'output_tokens' || field === 'cost_usd';
   const shorter = replies
     ? ', or give the agents a smaller `max_output_tokens`: a call reserves its longest reply'
@@ -56,7 +67,7 @@ function warn({ sections }: ReadDocument, report: Report, { field, what, at, lim
   report.warning(
     'budget-too-small',
     sections.at(...at),
-    `${what} is ${limit}, but no run can succeed with less than ${needs}`,
+    `${what} is ${limit}, but no run can succeed with less than ${needs}${verified ? ', its verifier included' : ''}`,
     { help: `Set it to at least ${needs}${shorter}.` },
   );
 }

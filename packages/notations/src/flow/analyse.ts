@@ -59,6 +59,7 @@ export function analyse(standing: Standing): Analysed | null {
         return agent === null ? [] : [[id, agent] as const];
       }),
     ),
+    words: new Set([...flow.nodes.values()].filter(({ value }) => nodeTypeOf(value.type).words).map(({ id }) => id)),
   });
   checkFlow(flow, graph, document, report);
   const prepared = prepare({ flow, expressions, slots, definitions, report });

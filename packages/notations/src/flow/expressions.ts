@@ -20,6 +20,7 @@ import {
 import type { Path, Problem } from '@sluice-internal/compile/expressions';
 import type { FlowGraph } from './graph.ts';
 import type { Meaning, Names, Recent, Recents } from './names.ts';
+import { misspeltIn } from './misspelt-guards.ts';
 import { SLOT, type Slots } from './slots.ts';
 
 interface Checked {
@@ -45,6 +46,13 @@ export interface Expressions {
   matches(node: string, expr: string, wanted: string): Problem | null;
   /** True if an expression reads a field of what the node, or the latest agent, replied. */
   readsField(node: string, agent: string): boolean;
+  /**
+   * The fields of the reply that decide a route or enter an argument. None if a guard reads the reply as a whole too: the author then
+   * expects texts.
+   */
+  decidingFields(node: string, agent: string): readonly string[];
+  /** True if a guard reads the reply as a whole. */
+  readsWhole(node: string, agent: string): boolean;
   readonly uses: { readonly slots: ReadonlySet<string>; readonly bare: boolean };
 }
 
@@ -61,11 +69,16 @@ interface Parts {
   readonly report: Report;
   /** The agents by the ids of their nodes. */
   readonly agents: ReadonlyMap<string, string>;
+  /** The nodes whose templates are only words or results. */
+  readonly words: ReadonlySet<string>;
 }
 
 export function createExpressions(parts: Parts): Expressions {
   const { slots, recents, report } = parts;
-  const checker: Checker = { ...parts, uses: { slots: new Set(), bare: false, fieldsOf: new Set() } };
+  const checker: Checker = {
+    ...parts,
+    uses: { slots: new Set(), bare: false, fieldsOf: new Set(), deciding: new Map(), wholes: new Set() },
+  };
   return {
     expression(node, located, leaving) {
       if (located?.kind !== 'scalar') return null;
@@ -111,11 +124,24 @@ export function createExpressions(parts: Parts): Expressions {
       const result = checkExpression(`(${text}\n) == ${JSON.stringify(wanted)}`, { types });
       return result.ok ? (result.warnings[0] ?? null) : null;
     },
-    readsField: (node, agent) => {
-      const { fieldsOf } = checker.uses;
-      return fieldsOf.has(`node ${node}`) || fieldsOf.has(`agent ${agent}`);
-    },
+    ...repliesRead(checker),
     uses: checker.uses,
+  };
+}
+
+function repliesRead({
+  uses: { fieldsOf, deciding, wholes },
+}: Checker): Pick<Expressions, 'readsField' | 'readsWhole' | 'decidingFields'> {
+  const among = (names: ReadonlySet<string>, node: string, agent: string): boolean =>
+    names.has(`node ${node}`) || names.has(`agent ${agent}`);
+  return {
+    readsField: (node, agent) => among(fieldsOf, node, agent),
+    readsWhole: (node, agent) => among(wholes, node, agent),
+    decidingFields(node, agent) {
+      if (among(wholes, node, agent)) return [];
+      const fields = [`node ${node}`, `agent ${agent}`].flatMap((name) => [...(deciding.get(name) ?? [])]);
+      return [...new Set(fields)].sort();
+    },
   };
 }
 
@@ -126,6 +152,10 @@ interface Checker extends Parts {
     bare: boolean;
     /** `node ID` or `agent ID`: the nodes and agents whose output is read by field. */
     readonly fieldsOf: Set<string>;
+    /** The fields among them that decide a route or enter an argument. */
+    readonly deciding: Map<string, Set<string>>;
+    /** Those that a guard reads as a whole. */
+    readonly wholes: Set<string>;
   };
 }
 
@@ -144,20 +174,39 @@ function check(
   const found = meaningsOf(checker, node, text, recent, guard);
   const result = checkExpression(text, { types: typesOf(checker, found, recent), nodes: slots.odd, guard });
   const misread = result.ok ? [] : result.problems.filter(({ code }) => code === 'syntax');
-  for (const { read, meaning } of found) {
-    if (misread.some(({ start, end }) => start <= read.start && read.end <= end)) continue;
-    const at = rangeWithin(report.source, located, offset + read.start, offset + read.end);
-    if (meaning.is === 'nothing') report.error('unknown-name', at, meaning.message, { help: meaning.help });
-    else if ((meaning.is === 'context' || meaning.is === 'bare') && meaning.warning !== undefined)
-      report.warning('unknown-name', at, meaning.warning, { help: meaning.help });
-    else warnEarly(checker, node, read, meaning, at, leaving);
+  for (const each of found) {
+    if (misread.some(({ start, end }) => start <= each.read.start && each.read.end <= end)) continue;
+    const at = rangeWithin(report.source, located, offset + each.read.start, offset + each.read.end);
+    reportName(checker, node, each, at, leaving);
   }
   reportProblems(report, located, result.ok ? result.warnings : result.problems, offset);
+  if (guard) reportProblems(report, located, misspelt(checker, text, found, recent), offset);
   if (!result.ok) return null;
   if (found.some(({ meaning }) => meaning.is === 'nothing')) return null;
   note(checker, found, recent);
+  if (guard || !checker.words.has(node)) noteDeciding(checker, found, recent, guard);
   const source = withSlots(text, found, slots);
   return { source, kind: result.type, ...(result.constant === undefined ? {} : { constant: result.constant }) };
+}
+
+function reportName(checker: Checker, node: string, { read, meaning }: Found, at: Range, leaving: boolean): void {
+  const { report } = checker;
+  if (meaning.is === 'nothing') report.error('unknown-name', at, meaning.message, { help: meaning.help });
+  else if ((meaning.is === 'context' || meaning.is === 'bare') && meaning.warning !== undefined)
+    report.warning('unknown-name', at, meaning.warning, { help: meaning.help });
+  else warnEarly(checker, node, read, meaning, at, leaving);
+}
+
+/** Names that mean a text or a constant. A name of an error or a warning has one already. */
+function misspelt({ names }: Checker, text: string, found: readonly Found[], recent: Recent): readonly Problem[] {
+  const fields = new Set(
+    found.flatMap(({ read, meaning }) =>
+      meaning.is === 'bare' && meaning.warning === undefined && names.schema(read, meaning, recent) === undefined
+        ? (read.path[0] ?? [])
+        : [],
+    ),
+  );
+  return fields.size === 0 ? [] : misspeltIn(text, (name) => fields.has(name));
 }
 
 function note({ uses, slots }: Checker, found: readonly Found[], recent: Recent): void {
@@ -171,6 +220,18 @@ function note({ uses, slots }: Checker, found: readonly Found[], recent: Recent)
       uses.bare = true;
       for (const agent of recent.agents) uses.fieldsOf.add(`agent ${agent}`);
     }
+  }
+}
+
+function noteDeciding({ uses }: Checker, found: readonly Found[], recent: Recent, guard: boolean): void {
+  for (const { read, meaning } of found) {
+    if (meaning.is !== 'node' && meaning.is !== 'latest' && meaning.is !== 'bare') continue;
+    if (meaning.is === 'node' && read.path[1] !== 'output') continue;
+    const field = { node: read.path[2], latest: read.path[1], bare: read.path[0] }[meaning.is];
+    const names = meaning.is === 'node' ? [`node ${meaning.id}`] : [...recent.agents].map((agent) => `agent ${agent}`);
+    for (const name of names)
+      if (field !== undefined) uses.deciding.set(name, (uses.deciding.get(name) ?? new Set()).add(field));
+      else if (guard) uses.wholes.add(name);
   }
 }
 

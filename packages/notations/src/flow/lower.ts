@@ -86,6 +86,7 @@ function createLowering(scope: Scope, prefix: string): Lowering {
     graph,
     slots,
     expressions,
+    ...tellings(parts),
     capped: endings.caps,
     askedBy: `flow:${path}${flow.value.id}`,
     name,
@@ -124,6 +125,21 @@ function createLowering(scope: Scope, prefix: string): Lowering {
     unevaluated: (from) => (from.node.value.on_error.length === 0 ? undefined : lowering.failing(from, 'errors')),
   };
   return lowering;
+}
+
+/** Answers of people reach the next agents. An agent whose prompt has the text already needs no second copy. */
+function tellings({ flow, graph, expressions, slots }: Analysed): Pick<Lowering, 'tellsAgents' | 'isTold'> {
+  const isAgent = (id: string): boolean => flow.nodes.get(id)?.value.type === 'agent';
+  const told = new Map<string, readonly string[]>();
+  for (const { id, facts } of flow.nodes.values()) {
+    if (facts.choices === undefined || expressions.uses.slots.has(slots.of(id))) continue;
+    const after = reachableFrom(graph.targets(id), (each) => (isAgent(each) ? [] : graph.targets(each)));
+    told.set(id, [...after].filter(isAgent));
+  }
+  return {
+    tellsAgents: (id) => (told.get(id) ?? []).length > 0,
+    isTold: (agent) => [...told.values()].some((agents) => agents.includes(agent)),
+  };
 }
 
 /** The cap on visits of a single node. */

@@ -32,6 +32,7 @@ export interface Names {
 }
 
 const NOT_THE_INPUT = '`input` is a field of the latest reply here, not the input of the run';
+const TEXT_INPUT = '`event.payload.message` is a text if the input is one, and a text has no fields';
 const EVENT_HELP = 'The input of the run is `event.payload`; a text is `event.payload.message`.';
 
 export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions: Definitions): Names {
@@ -46,7 +47,7 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
     meaning(read, recent, guard, reader) {
       const [root = '', field] = read.path;
       const around = locals(reader);
-      const known = contextMeaning(flow, root, field, recent, around);
+      const known = contextMeaning(flow, read, guard, recent, around);
       if (known !== null) return known;
       const id = bySlot.get(root);
       const asField = (): Meaning => fieldMeaning(flow, definitions, read, recent, around, reader);
@@ -57,12 +58,7 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
         const help = answerMeant(flow, reader, id)?.help ?? `Did you mean \`${valueOf(id)}\`?`;
         return meant.is === 'nothing' ? { ...meant, help } : meant;
       }
-      if (flow.nodes.get(id)?.facts.choices === undefined) return { is: 'node', id };
-      return {
-        is: 'nothing',
-        message: `approval \`${id}\` has no ${field === undefined ? 'value' : 'fields'}`,
-        help: `Its choice is \`${valueOf(id)}\`.`,
-      };
+      return nodeMeaning(flow, id, field, valueOf(id));
     },
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') {
@@ -83,19 +79,36 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
   };
 }
 
+/** A node and its fields. The choice of an approval is not among them. */
+function nodeMeaning(flow: Flow, id: string, field: string | undefined, choice: string): Meaning {
+  if (flow.nodes.get(id)?.facts.choices === undefined || ANSWER_FIELDS.has(field ?? '')) return { is: 'node', id };
+  return {
+    is: 'nothing',
+    message: `approval \`${id}\` has no ${field === undefined ? 'value' : `field \`${field}\``}`,
+    help: `Its choice is \`${choice}\`; it also has \`${id}.data\`, \`${id}.text\` and \`${id}.by\`.`,
+  };
+}
+
+/** The parts of an answer beside its choice. */
+const ANSWER_FIELDS: ReadonlySet<string> = new Set(['data', 'text', 'by']);
+
 /** Names that every flow has, and those of the items around the reader; null for any other name. */
 function contextMeaning(
   flow: Flow,
-  root: string,
-  field: string | undefined,
+  read: Path,
+  guard: boolean,
   recent: Recent,
   locals: ReadonlyMap<string, Meaning>,
 ): Meaning | null {
+  const [root = '', field] = read.path;
   const local = locals.get(root);
   if (local !== undefined) return local;
   if (root === 'error') return { is: 'context' };
   if (root === 'approvals') return approvalMeaning(flow, field);
   if (root === 'event') {
+    // A text input is `event.payload.message`.
+    if (guard && read.path[2] === 'message' && read.path.length > 3)
+      return { is: 'context', warning: TEXT_INPUT, help: EVENT_HELP };
     if (field === undefined || field === 'payload') return { is: 'context' };
     return { is: 'context', warning: `there is no \`event.${field}\`, so this is always empty`, help: EVENT_HELP };
   }

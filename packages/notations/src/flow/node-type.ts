@@ -76,6 +76,10 @@ export interface Lowering {
   readonly expressions: Expressions;
   /** True if the flow has a cap on visits. */
   readonly capped: boolean;
+  /** True if an agent comes after this approval, before another agent: it is told what the person wrote. */
+  tellsAgents(approval: string): boolean;
+  /** True if such an approval comes before the agent. */
+  isTold(agent: string): boolean;
   /** The name under which questions are asked. */
   readonly askedBy: string;
   /** The name of an authored node, with the names of the maps around it: `each/worker`. */
@@ -127,6 +131,8 @@ export interface Lowering {
 }
 
 export interface NodeType<Value extends CommonValue = CommonValue, Parts = unknown> extends NodeFacts<Value> {
+  /** Its templates are words for an agent or a person, or the result of the path: they decide nothing. */
+  readonly words?: true;
   check?(node: FlowNode<Value>, checking: Checking): void;
   /** The part of the node that is expanded when it runs, if any. */
   expanded?(value: Value): Json;

@@ -6,6 +6,8 @@ import { isIdentifier } from '@sluice-internal/compile/expressions';
 export const SLOT = {
   /** The output of the agent that ran last. Bare names are its fields. */
   agent: '_agent',
+  /** The answer of a person that the next agent is told: `{ choice, text }`. */
+  said: '_said',
   /** The value that the path returns if it ends now. */
   out: '_out',
   /** True if a part of the work was lost. */

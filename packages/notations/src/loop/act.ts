@@ -6,6 +6,7 @@ import {
   REPLIED,
   REPLY,
   TALK,
+  WHOLE_IF_OBJECT,
   addCalls,
   append,
   hearsAs,
@@ -71,6 +72,7 @@ export function addAction(l: Lowering): void {
     hears: hearsAs(loop.executor, [append(TALK, REMARK), REMARKED]),
     input: { prompt: actionPrompt(loop), messages: actionMessages(loop) },
     writes: REPLIED,
+    fit: WHOLE_IF_OBJECT,
     next: look,
     fail: l.kit.set(part('action_selection', 'action.failed'), [], failedTrace(l)),
   });

@@ -113,7 +113,13 @@ function addVerdict(
     next: judged,
   });
   const due = `${KIND} == null && ${offered()} && ${isLast(loop)}`;
-  return l.kit.when(part('validation_check', 'verifier.look'), due, id, unjudged);
+  // A sound answer that ends the run is always judged.
+  const other = l.kit.set(
+    { ...part('validation_check', 'verifier.unjudged'), unjudged: true },
+    [set(VERDICT, 'null')],
+    unjudged,
+  );
+  return l.kit.when(part('validation_check', 'verifier.look'), due, id, other);
 }
 
 interface Ways {

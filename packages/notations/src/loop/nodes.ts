@@ -28,7 +28,7 @@ export interface Lowering {
 interface ModelCall
   extends
     Pick<Step, 'id' | 'hint' | 'origin' | 'onBudget' | 'hears'>,
-    Pick<Call, 'schema' | 'writes' | 'next' | 'fail'> {
+    Pick<Call, 'schema' | 'fit' | 'writes' | 'next' | 'fail'> {
   readonly agent: string;
   /** The call is a turn of the agent, for the run's path. */
   readonly enters?: boolean;

@@ -4,7 +4,7 @@
  */
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Expr, NodeId } from '@sluice-internal/kernel/ir';
-import { OBSERVATIONS, heardBy, hearsAs, set } from '@sluice-internal/compile/lower';
+import { IF_OBJECT, OBSERVATIONS, heardBy, hearsAs, set } from '@sluice-internal/compile/lower';
 import { literal } from '@sluice-internal/compile/expressions';
 import { mayAsk } from '@sluice-internal/compile/document';
 import { addGroundingCheck } from './ground.ts';
@@ -79,6 +79,7 @@ export function addPlan(l: Lowering): void {
     hears: hearsAs(loop.planner, [REMARKED]),
     input: { prompt: planPrompt(loop), messages: `${evidenceMessages()} + ${heardBy(loop.planner)}` },
     writes: [{ slot: DRAFT, mode: 'object', value: 'it.text' }],
+    fit: IF_OBJECT,
     next: ordered,
     fail: l.kit.set(part('plan_selection', 'plan.failed'), [], failedTrace(l)),
   });

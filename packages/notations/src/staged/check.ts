@@ -6,6 +6,7 @@ import {
   checkApprovers,
   declareIds,
   checkProtections,
+  checkVerifier,
   protectionsOf,
 } from '@sluice-internal/compile/document';
 import type { Definitions, Places, RawProtections, ReadDocument } from '@sluice-internal/compile/document';
@@ -154,6 +155,13 @@ function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Pa
     timeout: section.definitions.boundary?.approval_timeout,
   };
   checkApprovers(stage.approvers, section.definitions.people, approvers, section.report);
+  if (stage.verifier !== undefined)
+    checkVerifier(
+      stage.verifier,
+      section.document.names,
+      (...path) => section.body.at(...at, 'verifier', ...path),
+      section.report,
+    );
   checkIdle(section, raw, at, stage);
 }
 
@@ -162,7 +170,7 @@ function checkIdle({ body, report }: Section, raw: RawStaged, [key]: Path, stage
   if (key !== 'aggregate' && key !== 'validate' && key !== 'finalize') return;
   if (raw[key]?.agent !== undefined || body.poisoned(key, 'agent')) return;
   if (key === 'validate' && raw.validate?.invariants?.some(({ tool }) => tool !== undefined)) return;
-  for (const limit of ['budget', 'timeout'] as const)
+  for (const limit of ['budget', 'timeout', 'verifier'] as const)
     if (stage[limit] !== undefined)
       report.warning('unused-field', body.key(key, limit), `\`${limit}\` has no effect without an agent`, {
         help: `Add \`agent: …\` to \`${key}\`, or remove it.`,

@@ -3,6 +3,8 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import type { Tier } from '@sluice-internal/kernel/ir';
 import { protectionsOf } from '@sluice-internal/compile/document';
 import type { ApproversValue, Budgets, Definitions, Protections } from '@sluice-internal/compile/document';
+import { verifierOf } from '@sluice-internal/compile/lower';
+import type { Verifier } from '@sluice-internal/compile/lower';
 import { REPLANS_MAX } from '@sluice-internal/kernel/catalog';
 import { TOPOLOGIES, WORK_KEYS } from './schema.ts';
 import type { RawInvariant, RawStage, RawStaged, Topology } from './schema.ts';
@@ -33,6 +35,8 @@ export interface Stage {
   readonly guards: readonly Rule[];
   readonly safeFallback: string | null;
   readonly protections: Protections;
+  /** Judges every reply of the agents of the stage. */
+  readonly verifier: Verifier | null;
 }
 
 export interface Team {
@@ -135,6 +139,7 @@ function keysOf(raw: RawStage, protections: Protections): Omit<Stage, 'id' | 'ag
     safeFallback: raw.safe_fallback ?? null,
     ...(raw.approvers === undefined ? {} : { approvers: raw.approvers }),
     protections: protectionsOf(raw.protections, protections),
+    verifier: verifierOf(raw.verifier, null),
   };
 }
 

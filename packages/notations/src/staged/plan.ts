@@ -52,6 +52,7 @@ function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): Nod
     hint: nameOf(l, 'plan.agent'),
     prompt: planPrompt(l.staged),
     samples: plansOf(l.staged),
+    readsObject: true,
     result: PLAN,
     runs: runs('plan'),
     next: plan.critic === null ? done : addCritic(plan.critic),

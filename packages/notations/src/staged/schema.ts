@@ -16,6 +16,7 @@ import {
   record,
   text,
   toolName,
+  verifierField,
 } from '@sluice-internal/compile/document';
 import { TIERS } from '@sluice-internal/kernel/ir';
 
@@ -77,6 +78,9 @@ const stageKeys = once(() => ({
   safe_fallback: text({ min: 1 })
     .optional()
     .describe('The output that replaces an unsafe one in the interactive tier.'),
+  verifier: verifierField().describe(
+    'The model that judges every reply of the agents of the stage and sees their calls. Default: none.',
+  ),
   protections: protections.optional().describe('Protections of this stage that differ from the document.'),
   approvers: approvers.optional().describe('The people who may answer if the stage escalates.'),
 }));

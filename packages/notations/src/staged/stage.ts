@@ -5,7 +5,18 @@
 import type { Expr, ForkNode, NodeId, Write } from '@sluice-internal/kernel/ir';
 import { givenApprovers } from '@sluice-internal/compile/document';
 import { quote } from '@sluice-internal/compile/expressions';
-import { OBSERVATIONS, REPLY, addTurn, errorOf, isObjectSchema, modelRetry, set } from '@sluice-internal/compile/lower';
+import {
+  IF_OBJECT,
+  OBSERVATIONS,
+  REPLY,
+  VERDICT,
+  WHOLE_IF_OBJECT,
+  addTurn,
+  errorOf,
+  isObjectSchema,
+  modelRetry,
+  set,
+} from '@sluice-internal/compile/lower';
 import type { AgentTurn, Step } from '@sluice-internal/compile/lower';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { addGuards, addPass, addPolicy, addRequired, addSchema, type Gate } from './gates.ts';
@@ -102,6 +113,7 @@ function addBranch(
   return l.kit.fork(stepOf(l, stage.id, 'run'), {
     over: { heads: [{ name: nameOf(l, stage.id), to: head }] },
     timeoutMs: stage.timeoutMs,
+    ...exceptPeople(stage),
     into: OUTCOME,
     gather: [{ slot: result, mode: 'last' }, ...COMMON_GATHER, ...gather],
     next,
@@ -109,11 +121,17 @@ function addBranch(
   });
 }
 
+/** The timeout of a stage stands still while all that its branches still wait for is people. */
+export function exceptPeople({ timeoutMs }: Stage): Pick<ForkNode, 'exceptPeople'> {
+  return timeoutMs === null ? {} : { exceptPeople: true };
+}
+
 /** Slots that the branches of a stage return, also if they fail. */
 export const COMMON_GATHER: ForkNode['gather'] = [
   { slot: OBSERVATIONS, mode: 'concat' },
   { slot: TRIPPED, mode: 'last' },
   { slot: PARTIAL, mode: 'any' },
+  { slot: VERDICT, mode: 'last' },
 ];
 
 /** Adds nodes of a branch of the stage: its calls charge the budget of the stage. */
@@ -154,6 +172,8 @@ interface StageTurn extends Pick<AgentTurn, 'agent' | 'hint' | 'samples' | 'ente
   readonly turn: Expr;
   /** The JSON Schema of the reply, on top of the agent's own. */
   readonly schema?: Json;
+  /** True if the object is looked for in prose too. */
+  readonly readsObject?: boolean;
   /** The number of times that the turn can run, and the label of this limit. `of` is the part of the flow that it limits. */
   readonly runs: { readonly of: string; readonly max: number; readonly label: string };
   readonly fail: NodeId;
@@ -181,7 +201,8 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     opening: [set(TURN, `text(${l.prefix === '' ? '' : `${PLACE}, `}${turn.turn}, " ", ${ROUND})`)],
     input: { prompt },
     tools: def?.tools ?? [],
-    ...(schema === null ? {} : { schema }),
+    ...(schema === null ? { fit: turn.readsObject === true ? IF_OBJECT : WHOLE_IF_OBJECT } : { schema }),
+    ...(stage.verifier === null ? {} : { verifier: stage.verifier }),
     loop: stage.protections.loop,
     visitsMax: runs.max,
     retry: modelRetry(

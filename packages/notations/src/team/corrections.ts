@@ -91,10 +91,6 @@ function ran(pattern: string): Expr {
   return inTurn(`o.tool == "shell_run" && re(text(o.args.command), "${pattern}")`);
 }
 
-function claims(): Expr {
-  return `re(${MESSAGE}, "(?i)\\\\b(implemented|added|modified|updated|created|wrote|inserted|patched|fixed)\\\\b")`;
-}
-
 function filesOfTurn(): Expr {
   return `join(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && o.ok && o.tool in ["write_file", "patch_file"]).map(o, text(o.args.path)), ", ")`;
 }
@@ -135,13 +131,6 @@ const STUCK: readonly Evidenced[] = [
     'code_block',
     `${MESSAGE}.contains("\`\`\`") && !${tried()}`,
     quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
-  ],
-  [
-    'hallucination',
-    `${claims()} && !${tried()}`,
-    quote(
-      'HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.',
-    ),
   ],
   [
     'persistent_build_failure',

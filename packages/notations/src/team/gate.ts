@@ -20,6 +20,7 @@ import {
   FAULT,
   ONE_MORE_BAD,
   OUTPUT,
+  PROVEN,
   RECOVERED,
   MESSAGE,
   TURN,
@@ -54,7 +55,16 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
   const refused = addRefusal(l, gate);
   for (const { name, label, config } of checks.toReversed()) {
     const input = { ...evidenceOf(site), failures: count(FAILS, key), config: literal(config) };
-    const judged = l.kit.when(part(site, 'judged'), `${VERDICT}.ok == true`, next, refused);
+    // A person who approves sees the commands that satisfied the gate.
+    const passed =
+      gate.approval === null
+        ? next
+        : l.kit.set(
+            part(site, 'proven'),
+            [set(PROVEN, `${PROVEN} == null ? ${VERDICT}.evidence : ${PROVEN} + ${VERDICT}.evidence`)],
+            next,
+          );
+    const judged = l.kit.when(part(site, 'judged'), `${VERDICT}.ok == true`, passed, refused);
     const isNoted = name.startsWith('contract:') && l.team.raw.Compaction?.Mode === 'lossless';
     next = l.kit.check(part(site, `${key}.${name}`), {
       check: name,
@@ -194,7 +204,7 @@ function addEscalation(l: Lowering, { site, key, what }: Gate): NodeId {
 /** A rejected route is not a bad turn. */
 function addApproval(
   l: Lowering,
-  { site, key, pass }: Gate,
+  { site, key, pass, checks }: Gate,
   approval: { readonly about: string; readonly message: string },
 ): NodeId {
   const { hint, agent, again } = site;
@@ -210,13 +220,32 @@ function addApproval(
     {
       ...yesOrNo(l, agent, decided),
       about: approval.about,
-      message: quote(approval.message),
-      payload: { from: quote(agent), to: quote(approval.about), reply: MESSAGE },
+      message: `text(${quote(approval.message)}, ${done(checks)})`,
+      payload: {
+        from: quote(agent),
+        to: quote(approval.about),
+        reply: MESSAGE,
+        files: FILES_CHANGED,
+        command: PROVEN_COMMAND,
+        gates: literal(checks.map(({ label }) => label)),
+      },
       code: 'CONFIRM_REQUIRED',
       purpose: 'route',
       row: 'high_impact_mutation',
     },
   );
+}
+
+const FILES_CHANGED: Expr = `distinct(${OBSERVATIONS}.filter(o, o.ok && o.tool in ["write_file", "patch_file", "delete_file"]).map(o, o.args.path))`;
+/** The last command that satisfied a check of the gate; null if none did. */
+const PROVEN_COMMAND: Expr = `cel.bind(c, ${OBSERVATIONS}.filter(o, o.tool == "shell_run" && ${PROVEN} != null && o.id in ${PROVEN}), size(c) == 0 ? null : c[size(c) - 1].args.command)`;
+
+/** What was done, as sentences after the question. */
+function done(checks: readonly Check[]): Expr {
+  const files = `cel.bind(f, ${FILES_CHANGED}, size(f) == 0 ? "" : text(" Files changed: ", join(f, ", "), "."))`;
+  const command = `cel.bind(c, ${PROVEN_COMMAND}, c == null ? "" : text(" Command: \`", c, "\` passed."))`;
+  const gates = checks.length === 0 ? '""' : quote(` Gates passed: ${checks.map(({ label }) => label).join(', ')}.`);
+  return `text(${files}, ${command}, ${gates})`;
 }
 
 /** The common fields of a question to approve or reject. Without an answer in time it counts as rejected. */

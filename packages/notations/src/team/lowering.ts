@@ -36,6 +36,12 @@ export interface Corrections {
   readonly limit: number;
 }
 
+export interface Turn {
+  readonly place: string;
+  readonly agent: string;
+  readonly begin: NodeId;
+}
+
 /** The node of an author to which further nodes belong. Their names begin with `hint`. */
 export interface Place {
   readonly hint: string;
@@ -60,6 +66,8 @@ export interface Lowering {
   readonly prefix: string;
   /** The corrections that lead back to a turn of the same agent, for the certificate. */
   readonly corrections: Corrections[];
+  /** The turns of the main line, for the correction after the verdict on the end. */
+  readonly turns: Turn[];
   /** Further limits that the expressions keep, for the certificate. */
   readonly shares: Share[];
   /** The target of a termination that matched; the end of the session unless a branch must end first. */
@@ -75,8 +83,16 @@ export function member({ team }: Lowering, name: string): Member {
   return found;
 }
 
-/** The end of a session that succeeded, or succeeded in part. */
+/** The end of a session that succeeded, or the verdict on it. */
 export function success(l: Lowering): NodeId {
+  return l.team.verifier === null ? finished(l) : END_VERDICT;
+}
+
+/** The node of the verdict on the end of a session. */
+export const END_VERDICT: NodeId = '~session.verdict';
+
+/** The end of a session that succeeded, or succeeded in part. */
+export function finished(l: Lowering): NodeId {
   const whole = l.builder.end({ state: 'completed', code: 'SUCCESS', output: MESSAGE });
   if (l.capped !== true) return whole;
   const partial = l.builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: MESSAGE });

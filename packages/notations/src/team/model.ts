@@ -1,6 +1,7 @@
 /** A team after reading: names resolved, defaults applied, every agent with its tools and its view of the history. */
 import type { AgentDef, Expr, ToolDef } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
+import type { Verifier } from '@sluice-internal/compile/lower';
 import type { Definitions, Names, SectionNames, Shaped } from '@sluice-internal/compile/document';
 import type { Path, Range, Report } from '@sluice-internal/compile/source';
 import type { RawTeam } from './schema/sections.ts';
@@ -36,6 +37,8 @@ export interface Team {
   /** The tools that members were granted. */
   readonly tools: { readonly [name: string]: ToolDef };
   readonly termination: Termination;
+  /** Judges the message that ends the session. */
+  readonly verifier: Verifier | null;
   readonly definitions: Definitions;
 }
 

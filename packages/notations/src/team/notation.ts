@@ -11,6 +11,7 @@ import type { Reading, Team } from './model.ts';
 import { readTeam } from './read.ts';
 import { teamSchema } from './schema/schema.ts';
 import { OUTPUT, REJECTED, begin } from './slots.ts';
+import { addEndVerdict } from './verdict.ts';
 import type { Plan } from './strategies/strategy.ts';
 
 export const teamNotation: Notation = {
@@ -55,6 +56,7 @@ function lower(team: Team, reading: Reading, plan: Plan) {
     turnsMax,
     prefix: '',
     corrections: [],
+    turns: [],
     shares: [],
     at: reading.at,
   };
@@ -65,6 +67,7 @@ function lower(team: Team, reading: Reading, plan: Plan) {
       ? { ...open, meter: builder.meter('turns', { unit: 'visits', max: turnsMax, over: exhausted(open), label }) }
       : open;
   const entry = l.kit.set({ hint: 'session', origin: team.id }, begin(), plan.lower(l));
+  if (team.verifier !== null) addEndVerdict(l, team.verifier);
   const built = builder.build({
     id: team.id,
     entry,

@@ -1,8 +1,17 @@
 /** Reads a team: all mistakes at once, names resolved. The strategy then reads its own keys of `Selection`. */
-import { POISON, SECTION_NAMES, declareIds, namesAt, readShape, tighter } from '@sluice-internal/compile/document';
+import {
+  POISON,
+  SECTION_NAMES,
+  checkVerifier,
+  declareIds,
+  namesAt,
+  readShape,
+  tighter,
+} from '@sluice-internal/compile/document';
 import type { Definitions, ReadDocument, Shaped } from '@sluice-internal/compile/document';
 import { childOf, nearest, quoted, textOf } from '@sluice-internal/compile/source';
 import type { Path, Report } from '@sluice-internal/compile/source';
+import { verifierOf } from '@sluice-internal/compile/lower';
 import { ARTIFACTS, EVIDENCE_FAILURES } from '@sluice-internal/kernel/catalog';
 import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
@@ -68,6 +77,13 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
   reportUnsupported(reading);
   checkActions(reading);
   checkSecurity(reading);
+  if (raw.verifier !== undefined)
+    checkVerifier(
+      raw.verifier,
+      { ...document.names, agents: reading.names },
+      (...path) => body.at('verifier', ...path),
+      report,
+    );
   if (raw.Verifier !== undefined) reading.agent(raw.Verifier.AgentName, ['Verifier', 'AgentName']);
   declareIds(childOf(document.body, 'Contracts'), report, { what: 'contract', key: 'Name' });
   checkValidation(reading);
@@ -79,6 +95,7 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
     names: [...members.keys()],
     tools,
     termination: readTermination(reading),
+    verifier: verifierOf(raw.verifier, null),
     definitions: { ...definitions, memory: memoryOfMembers(reading, definitions) },
   };
   return { team, reading, plan: strategy?.plan(raw.Selection, reading, team) ?? null };

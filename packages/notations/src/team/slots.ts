@@ -15,6 +15,10 @@ export const MESSAGE = 'message';
 export const REJECTED = 'rejected';
 /** The output of a session that does not succeed. A refused message is never the output. */
 export const OUTPUT = `${REJECTED} == null ? ${MESSAGE} : null`;
+/** The place whose turn wrote the last message; only of a team with a verifier. */
+export const SPEAKER = 'speaker';
+/** How often the verdict on the end went back to an agent. */
+export const REFLECTED = 'reflected';
 export const SIGNAL = 'signal';
 export const MATCHED = 'matched';
 export const BAD = 'bad';
@@ -23,6 +27,8 @@ export const ONE_MORE_BAD = `${BAD} + 1`;
 export const FAILS = 'fails';
 export const RECOVERED = 'recovered';
 export const VERDICT = 'verdict';
+/** The calls that satisfied the checks of a gate that asks a person, since the agent got the word. */
+export const PROVEN = 'proven';
 export const FAULT = 'fault';
 /** The turn from which the evidence of the current agent counts; null if the next turn is an entry. */
 export const ENTRY = 'entry';
@@ -32,6 +38,8 @@ export const VOIDED = 'voided';
 export const OPEN = 'open';
 /** The entry in which the author of a silent message already had a second turn. */
 export const ASKED = 'asked';
+/** Stands for the turns that agents no longer see: `{ text, upTo }`. It changes in steps, so that the beginning of requests stays. */
+export const RECAP = 'recap';
 export const IDLE = 'idle';
 export const BROKEN = 'broken';
 export const STATE = 'state';

@@ -28,9 +28,11 @@ import {
   ENTRY,
   HISTORY,
   OUTPUT,
+  RECAP,
   REJECTED,
   MESSAGE,
   SIGNAL,
+  SPEAKER,
   STATE,
   TURN,
   TURNS,
@@ -62,6 +64,8 @@ export interface TeamTurn
   readonly readsObject?: boolean;
   /** The keywords of the strategy at this place. A handoff with another one is answered inside the turn. */
   readonly words?: readonly string[];
+  /** The turn runs in a branch. */
+  readonly branch?: true;
 }
 
 /** Messages that end with one of the words. */
@@ -84,11 +88,11 @@ export function addTurnOf(
 /** Afterwards `message` holds the message and `signal` the keyword of its handoff call, or null. */
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);
-  const { hint, origin, enters, begin, at, opening = [], counts = true, entry = 'each' } = turn;
+  const { hint, origin, enters, begin, at } = turn;
   const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
   // A session that ends here returns the message before.
   const over = l.builder.failedEnd(OUTPUT);
-  return addTurn(l.builder, {
+  const first = addTurn(l.builder, {
     agent: who.name,
     hint,
     origin,
@@ -96,8 +100,8 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     begin,
     at,
     ...hearsOf(turn, who),
-    charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
-    opening: [...numbered(who.name, counts, entry), ...opening],
+    charges: chargesOf(l, turn),
+    opening: [...openingOf(l, turn, who), ...spokenAt(l, turn), ...(turn.opening ?? [])],
     input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
     ...closingOf(l, turn, who),
@@ -113,6 +117,25 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     fail: turn.fail ?? over,
     refused: over,
   });
+  if (isJudged(l, turn)) l.turns.push({ place: hint, agent: who.name, begin: first });
+  return first;
+}
+
+/** The verdict on the end goes back to the turn that wrote the last message. A branch cannot be entered again. */
+function isJudged({ team }: Lowering, { branch }: TeamTurn): boolean {
+  return team.verifier !== null && branch !== true;
+}
+
+function spokenAt(l: Lowering, turn: TeamTurn): readonly Write[] {
+  return isJudged(l, turn) ? [set(SPEAKER, quote(turn.hint))] : [];
+}
+
+function chargesOf({ meter }: Lowering, { counts = true, charges = [] }: TeamTurn): NonNullable<TeamTurn['charges']> {
+  return counts && meter !== null ? [meter, ...charges] : charges;
+}
+
+function openingOf(l: Lowering, { counts = true, entry = 'each' }: TeamTurn, { name }: Member): readonly Write[] {
+  return [...recapped(l.team), ...numbered(name, counts, entry)];
 }
 
 function hearsOf({ input }: TeamTurn, { name, isFresh }: Member): Pick<AgentTurn, 'hears'> {
@@ -140,12 +163,10 @@ function numbered(agent: string, counts: boolean, entry: NonNullable<TeamTurn['e
 }
 
 function sharedInput(l: Lowering, who: Member): Input {
-  const recap = recapOf(l.team);
-  const view = { ...(who.view as { [field: string]: never } | null), ...(recap === null ? {} : { keep: recap.keep }) };
   return {
     history: HISTORY,
-    ...(Object.keys(view).length === 0 ? {} : { view: literal(view) }),
-    ...(recap === null ? {} : { recap: recap.text }),
+    ...(who.view === null ? {} : { view: literal(who.view) }),
+    ...(recapped(l.team).length === 0 ? {} : { recap: RECAP }),
     ...(who.sources === null ? {} : { context: contextOf(who), prompt: reminder() }),
   };
 }
@@ -232,14 +253,21 @@ function directive(agent: string, content: Expr): Expr {
 }
 
 /**
- * Compaction without a model: after `TriggerTurnCount` turns, agents see the latest turns in full and a recap of the rest.
- * Only the view changes; routes and gates do not read it. Null if agents see everything.
+ * Compaction without a model: after `TriggerTurnCount` turns, agents see the latest `KeepRecentTurns` and a recap of the rest. Then
+ * new turns are only added, until there are `TriggerTurnCount` again. So a request begins like the one before, which providers
+ * charge less for. Only the view changes; routes and gates do not read it. Empty if agents see everything.
  */
-function recapOf(team: Team) {
+function recapped(team: Team): readonly Write[] {
   const settings = team.raw.Compaction;
-  if (settings === undefined || !isCompacted(team)) return null;
+  if (settings === undefined || !isCompacted(team)) return [];
+  const { TriggerTurnCount: most, KeepRecentTurns: kept } = settings;
   const text = isLossless(team) ? lossless() : '"[Earlier turns are left out.]"';
-  return { keep: settings.KeepRecentTurns, text: `size(${TURNS}) > ${settings.TriggerTurnCount} ? ${text} : null` };
+  const recap = object([
+    ['text', text],
+    ['upTo', `size(${TURNS}) - ${kept}`],
+  ]);
+  const seen = `size(${TURNS}) - (${RECAP} == null ? 0 : ${RECAP}.upTo)`;
+  return [set(RECAP, `${seen} >= ${most} ? ${recap} : ${RECAP}`)];
 }
 
 /** `lossless` needs a state and an evidence store. */

@@ -11,11 +11,20 @@ describe('guard(…)', () => {
     ['order.amount == 490', { amount: '490.0' }, true],
     ['order.amount != 490', { amount: '490' }, false],
   ])('%s on %o compares numbers, with a note', (source, order, expected) => {
-    const notes: string[] = [];
+    const notes = { coerced: [], unread: [] };
     expect(compileExpr(`guard(${source})`)({ order }, notes)).toBe(expected);
-    expect(notes).toEqual([
+    expect(notes.coerced).toEqual([
       `the text ${JSON.stringify(order.amount)} was compared as the number ${Number(order.amount)}`,
     ]);
+  });
+
+  test.each([
+    ['order.name.first == "Mila"', { name: 'Mila' }, '`order.name` is a text, which has no field `first`'],
+    ['_agent.kind == "x"', {}, null],
+  ])('%s on %o does not hold, with a note where a text has no fields', (source, order, note) => {
+    const notes = { coerced: [], unread: [] };
+    expect(compileExpr(`guard(${source})`)({ order }, notes)).toBe(false);
+    expect(notes.unread).toEqual(note === null ? [] : [note]);
   });
 
   test.each([
@@ -150,5 +159,50 @@ flow:
 
   test('is fine where the other route reaches no side effect', () => {
     expect(codes(flow('', '{ when: "amount > 200", to: ask }, { to: look }'))).not.toContain('guard-without-schema');
+  });
+});
+
+describe('words that mean something else than a field of the reply', () => {
+  const routes = (when: string, output?: object): readonly string[] => {
+    const { diagnostics } = compileText({
+      agents: [{ id: 'bot', instructions: 'Answer.', ...(output === undefined ? {} : { output }) }],
+      flow: {
+        id: 'f',
+        entry: 'a',
+        nodes: [
+          { id: 'a', type: 'agent', agent: 'bot', routes: [{ when, to: 'b' }, { to: 'end' }] },
+          { id: 'b', type: 'terminal', output: 'b' },
+        ],
+      },
+    });
+    return diagnostics.filter(({ code }) => code === 'never-holds').map(({ help }) => help ?? '');
+  };
+
+  test.each([
+    ['category == refund', "Write `'refund'`."],
+    ['a.output.category == refund', "Write `'refund'`."],
+    ['category != refund && vip == true', "Write `'refund'`."],
+    ['vip == True', 'Write `true`.'],
+    ['vip == None', 'Write `null`.'],
+    ['vip == yes', 'Write `true`.'],
+    ["message == 'x'", 'Write `event.payload.message`.'],
+    ["input == 'x'", 'Write `event.payload`.'],
+    ['otherwise', 'Leave `when` out: a route without it takes all other cases.'],
+  ])('%s', (when, help) => {
+    expect(routes(when)).toEqual([help]);
+  });
+
+  test.each(['category == "refund"', 'vip == true', 'vip', 'amount > limit', 'a.output.message == "x"'])(
+    'not of %s',
+    (when) => {
+      expect(routes(when)).toEqual([]);
+    },
+  );
+
+  test('not of fields that the schema of the reply has', () => {
+    const properties = { category: { type: 'string' }, message: { type: 'string' }, refund: { type: 'string' } };
+    const output = { type: 'object', properties };
+    expect(routes('category == refund', output)).toEqual([]);
+    expect(routes("message == 'x'", output)).toEqual([]);
   });
 });

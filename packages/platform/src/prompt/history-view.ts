@@ -2,6 +2,7 @@
  * The view of one agent on the shared history. The history itself never changes. A view leaves out, shortens and labels
  * messages. The same history and view always give the same messages.
  */
+import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { asData, textOf, turnOf, type Message } from './messages.ts';
 
@@ -50,7 +51,9 @@ export interface Reader {
   readonly id: string;
   /** The sources that were assembled for the reader. They stand between its own messages and the message to it. */
   readonly context: Json;
-  /** Replaces all turns that are older than the kept ones. */
+  /**
+   * Replaces the turns up to `upTo`. Journals of older versions have a text, which replaces all turns that are older than the kept ones.
+   */
   readonly recap: Json;
 }
 
@@ -63,9 +66,19 @@ export function viewHistory(items: readonly Item[], view: View, reader: Reader):
   ];
   const render = (item: Item): Message[] => messagesOf(item, view, reader);
   if (view.own === true) return ownView(given, rest, view, reader);
-  const recap: Message[] = reader.recap === null ? [] : [{ role: 'user', content: textOf(reader.recap) }];
-  const kept = reader.recap === null || view.keep === undefined ? rest : recentTurns(rest, view.keep);
+  const recap = recapOf(reader.recap);
+  const kept = keptOf(rest, view, reader.recap);
   return [...given.flatMap(render), ...recap, ...windowed(kept, view).flatMap(render), ...contextOf(reader)];
+}
+
+function recapOf(recap: Json): Message[] {
+  const text = isRecord(recap) ? (recap['text'] ?? null) : recap;
+  return text === null ? [] : [{ role: 'user', content: textOf(text) }];
+}
+
+function keptOf(items: readonly Item[], { keep }: View, recap: Json): readonly Item[] {
+  if (isRecord(recap)) return items.filter((item) => (item.turn ?? 0) > Number(recap['upTo']));
+  return recap === null || keep === undefined ? items : recentTurns(items, keep);
 }
 
 /** In the order in which the filters are documented: kind and author, then age, then number. */
@@ -119,10 +132,21 @@ function messagesOf(item: Item, view: View, reader: Reader): Message[] {
     if (steps.length === 0) return [{ role: 'assistant', content }];
     return steps.map((step) => (step.role === 'tool' ? { ...step, content: replayed(step, view) } : step));
   }
+  const calls = new Map(steps.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => [call.id, call.args] as const)));
   const used = steps.flatMap((step) =>
-    step.role === 'tool' ? [`[${item.author ?? ''} used ${step.name ?? 'a tool'}] ${replayed(step, view)}`] : [],
+    step.role === 'tool'
+      ? [`[${item.author ?? ''} ${callText(step, calls.get(step.toolCallId ?? ''))}] ${replayed(step, view)}`]
+      : [],
   );
   return [{ role: 'user', content: [...used, `[${item.author ?? ''}]\n${content}`].join('\n\n') }];
+}
+
+const COMMAND_CHARS = 200;
+
+/** Others see the command that was run: its output alone does not say what it shows. */
+function callText({ name = 'a tool' }: Message, args: Json | undefined): string {
+  const command = isRecord(args) ? args['command'] : undefined;
+  return typeof command === 'string' ? `ran ${name} ${cut(JSON.stringify(command), COMMAND_CHARS)}` : `used ${name}`;
 }
 
 function labelled(item: Item, { untrusted = [] }: View, reader: Reader): string {

@@ -32,7 +32,7 @@ const CHANNEL = /^\s*(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>/;
 const CLOSING = /<\|(?:return|end)\|>\s*$/;
 const FENCE = '```';
 
-export function withoutReasoning(given: string): Split {
+function withoutReasoning(given: string): Split {
   const lower = given.toLowerCase();
   if (!MARKS.some(({ open, close }) => lower.includes(open) || lower.includes(close)))
     return { text: given, reasoning: null };

@@ -5,8 +5,17 @@
 import { SluiceError } from '@sluice-internal/engine/ports';
 import { compileFile, type CompiledFile } from '@sluice-internal/library/documents';
 import { reasonOf } from '@sluice-internal/kernel/expr';
-import { existsSync, readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
-import { basename, join, relative, resolve, sep } from 'node:path';
+import {
+  existsSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  watch,
+  writeFileSync,
+  type FSWatcher,
+} from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
 /** A document as it is on disk. */
 export interface Served {
@@ -26,10 +35,14 @@ export interface Flows {
   readonly list: readonly Served[];
   /** The version with this hash, or the latest. */
   get(id: string, hash?: string): Served | undefined;
+  /** The names of the scripts. */
+  readonly scripts: readonly string[];
   /** The path of a script by its name. */
   script(name: string): string | undefined;
   /** Where a text that is no file of a folder is compiled. */
   readonly root: string;
+  /** The folders in which other files are found for such a text. */
+  readonly folders: readonly string[];
   readonly model: string | undefined;
   onChange(listener: (ids: readonly string[]) => void): () => void;
   /** The people whose `login` this is. */
@@ -39,6 +52,8 @@ export interface Flows {
 export interface FolderOptions {
   readonly folders: readonly string[];
   readonly model?: string | undefined;
+  /** The one document that is served. Default: all. */
+  readonly only?: string | undefined;
   readonly onNotice: (message: string) => void;
 }
 
@@ -100,6 +115,10 @@ export class Folder implements Flows {
     return this.#options.folders[0] ?? '.';
   }
 
+  get folders(): readonly string[] {
+    return this.#options.folders;
+  }
+
   get model(): string | undefined {
     return this.#options.model;
   }
@@ -110,6 +129,13 @@ export class Folder implements Flows {
     return this.#options.folders
       .flatMap((folder) => filesIn(folder))
       .find((file) => basename(file) === `${name}.script.yaml` || basename(file) === `${name}.script.json`);
+  }
+
+  get scripts(): readonly string[] {
+    const named = this.#options.folders
+      .flatMap((folder) => filesIn(folder))
+      .flatMap((file) => /([^/\\]+)\.script\.(?:yaml|json)$/.exec(file)?.[1] ?? []);
+    return [...new Set(named)].toSorted();
   }
 
   onChange(listener: (ids: readonly string[]) => void): () => void {
@@ -126,6 +152,18 @@ export class Folder implements Flows {
       watcher.on('error', (error) => this.#options.onNotice(`\`${folder}\` is no longer watched: ${error.message}`));
       this.#watchers.push(watcher);
     }
+  }
+
+  /** Replaces the text of a document. The file is whole at every moment. Resolves when it is read again. */
+  async write({ path, compiled }: Served, text: string): Promise<void> {
+    if (MODULE.test(path))
+      throw new SluiceError('bad-request', `\`${basename(path)}\` is a module`, 'Change it in an editor, and restart.');
+    if (readFileSync(path, 'utf8') !== compiled.text)
+      throw new SluiceError('flow-changed', `\`${basename(path)}\` has changed on disk`, 'Read it again first.');
+    const part = join(dirname(path), `.${basename(path)}.${process.pid}.part`);
+    writeFileSync(part, text, { mode: statSync(path).mode });
+    renameSync(part, path);
+    await this.refresh();
   }
 
   /** Reads the folders again now. */
@@ -170,7 +208,8 @@ export class Folder implements Flows {
   }
 
   async #read(folder: string, path: string, isStart: boolean): Promise<Served | null> {
-    const before = [...this.#served.values()].find((each) => each.path === path);
+    if (this.#options.only !== undefined && path !== resolve(this.#options.only)) return null;
+    const before = this.#servedAt(path);
     // Node keeps a module that it has loaded.
     if (MODULE.test(path) && !isStart) {
       if (before !== undefined) this.#notice(path, `\`${path}\` may have changed: restart the server to use it`);
@@ -183,14 +222,12 @@ export class Folder implements Flows {
       this.#notice(path, `\`${path}\` cannot be read: ${reasonOf(error)}`);
       return before ?? null;
     }
-    const { result } = compiled;
-    // A file without a notation is something else, such as a script.
-    if (result.notation === null) return null;
-    const id = result.flow?.id ?? basename(path).replace(/(\.flow|\.loop|\.team|\.staged|\.workflow)?\.[a-z]+$/, '');
-    const version = result.flow?.hash ?? `broken:${result.diagnostics.map(({ message }) => message).join('\n')}`;
-    const versions = before?.id === id ? before.versions : [];
     const file = relative(folder, path).split(sep).join('/');
-    return { id, file, path, compiled, versions: versions.at(-1) === version ? versions : [...versions, version] };
+    return servedAs({ file, path, compiled }, before);
+  }
+
+  #servedAt(path: string): Served | undefined {
+    return [...this.#served.values()].find((each) => each.path === path);
   }
 
   /** Each problem of a file is said once. */
@@ -199,6 +236,16 @@ export class Folder implements Flows {
     this.#problems.set(path, message);
     this.#options.onNotice(message);
   }
+}
+
+/** Null if the file has no notation: it is something else, such as a script. */
+function servedAs(read: Pick<Served, 'file' | 'path' | 'compiled'>, before: Served | undefined): Served | null {
+  const { notation, flow, diagnostics } = read.compiled.result;
+  if (notation === null) return null;
+  const id = flow?.id ?? basename(read.path).replace(/(\.flow|\.loop|\.team|\.staged|\.workflow)?\.[a-z]+$/, '');
+  const version = flow?.hash ?? `broken:${diagnostics.map(({ message }) => message).join('\n')}`;
+  const versions = before?.id === id ? before.versions : [];
+  return { ...read, id, versions: versions.at(-1) === version ? versions : [...versions, version] };
 }
 
 /** The files that may hold a document. Hidden folders and packages are left out, and links are not followed. */

@@ -9,16 +9,14 @@ import type { ListedRun, Store } from '@sluice-internal/engine/ports';
 import { breakersIn } from './breakers.ts';
 import type { Services } from './services.ts';
 
-/** After a full disk the server is not ready for this time. */
-const FULL_MS = 10_000;
-
 export async function healthOf({
   store,
   stopping,
   health,
 }: Services): Promise<{ readonly ready: boolean; readonly why?: string }> {
   if (stopping.aborted) return { ready: false, why: 'the server stops' };
-  if (Date.now() - health.fullAt < FULL_MS) return { ready: false, why: 'the disk is full' };
+  // The engine stopped when it could not store an event. After a restart it goes on where it stopped.
+  if (health.fullAt > 0) return { ready: false, why: 'the disk was full: make room and restart the server' };
   try {
     await store.index.list({ limit: 1 });
     return { ready: true };

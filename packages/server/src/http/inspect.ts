@@ -7,14 +7,14 @@ import type { OpenedRun } from '@sluice-internal/engine/ports';
 import { callsIn, tracedArgs } from '@sluice-internal/engine/report';
 import type { RunCall } from '@sluice-internal/engine/report';
 import type { EngineView } from '@sluice-internal/library';
-import { differencesOf, promptOf, storedFiles } from '@sluice-internal/library/host';
+import { differencesOf, isErased, promptOf, storedFiles } from '@sluice-internal/library/host';
 import { Refusal } from './problem.ts';
 import type { Services } from './services.ts';
 
 /** Prompts, arguments and results only for a caller who may see content. */
 export async function callAt(
-  { attachments }: Services,
-  { program, events }: OpenedRun,
+  { attachments, store }: Services,
+  { run, program, events }: OpenedRun,
   key: string,
   content: boolean,
 ): Promise<object> {
@@ -35,7 +35,8 @@ export async function callAt(
   const { state, pending } = asked;
   if (kind === 'model') {
     const stored = await storedFiles(attachments, state.run);
-    return { ...shown, prompt: promptOf(program, state, pending, { stored, erased: false }) };
+    const erased = await isErased(store.shared, run);
+    return { ...shown, prompt: promptOf(program, state, pending, { stored, erased }) };
   }
   const { args = null } = inputOf(program, state, pending);
   return { ...shown, args, ...(kind === 'tool' ? tracedArgs(program, state, call, calls, args) : {}) };

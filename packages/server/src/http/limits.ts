@@ -7,6 +7,7 @@ export interface Limits {
   readonly streams: number;
   readonly bodyBytes: number;
   readonly depth: number;
+  readonly attachmentBytes: number;
 }
 
 export const LIMITS: Limits = {
@@ -16,6 +17,7 @@ export const LIMITS: Limits = {
   streams: 256,
   bodyBytes: 1_048_576,
   depth: 64,
+  attachmentBytes: 20 * 1_048_576,
 };
 
 interface Bucket {

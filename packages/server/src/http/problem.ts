@@ -12,7 +12,7 @@ const PROBLEM_TYPE = 'application/problem+json';
 type ProblemCode = ErrorCode | 'bad-input';
 
 /** The status of each error. The compiler refuses a code without a row. */
-export const STATUS: { readonly [code in ProblemCode]: number } = {
+const STATUS: { readonly [code in ProblemCode]: number } = {
   'bad-request': 400,
   'bad-cursor': 400,
   'bad-run-id': 400,
@@ -31,6 +31,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'run-not-found': 404,
   'flow-not-found': 404,
   'approval-not-found': 404,
+  'attachment-not-found': 404,
   'breaker-not-found': 404,
   'call-not-found': 404,
   'memory-not-found': 404,
@@ -39,6 +40,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'already-answered': 409,
   'chain-broken': 409,
   'code-changed': 409,
+  'flow-changed': 409,
   'lease-lost': 409,
   'mcp-changed': 409,
   'replay-differs': 409,
@@ -53,6 +55,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'thread-busy': 409,
   'token-exists': 409,
   'stale-payload': 412,
+  'stale-source': 412,
   'body-too-large': 413,
   'value-too-large': 413,
   'unsupported-media-type': 415,
@@ -64,6 +67,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'bad-definition': 422,
   'bad-fork': 422,
   'bad-guidance': 422,
+  'bad-retry': 422,
   'bad-input': 422,
   'bad-migration': 422,
   'bad-quota': 422,
@@ -114,6 +118,7 @@ export const STATUS: { readonly [code in ProblemCode]: number } = {
   'journal-older': 500,
   'old-node': 500,
   'pii-key': 500,
+  'journal-key': 500,
   'port-unavailable': 500,
   'run-failed': 500,
   'run-waits': 500,
@@ -219,7 +224,7 @@ function ofScript({ report }: DiagnosticsError): Known {
 }
 
 /** The place of a file on this machine is nobody's business. */
-export function withoutPaths<Each extends { readonly file: string }>(diagnostics: readonly Each[]): readonly Each[] {
+function withoutPaths<Each extends { readonly file: string }>(diagnostics: readonly Each[]): readonly Each[] {
   return diagnostics.map((each) => ({ ...each, file: basename(each.file) }));
 }
 

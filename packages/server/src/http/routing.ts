@@ -5,7 +5,7 @@
 import { z } from '@hono/zod-openapi';
 import type { OpenAPIHono, RouteConfig } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { demandAccess, demandJson, demandRate, readJson } from './door.ts';
+import { demandAccess, demandJson, demandRate, readBytes, readJson } from './door.ts';
 import { statusOf } from './problem.ts';
 import type { Access, Who } from '../auth/who.ts';
 import type { Services } from './services.ts';
@@ -52,6 +52,8 @@ export interface Spec<P extends Shape | undefined, Q extends Shape | undefined, 
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  /** The body is data as it is, of at most so many bytes. */
+  readonly binary?: number;
   /** What it answers, by status: JSON by its schema, text by its media type, or null for nothing. */
   readonly answers: { readonly [status: number]: Schema | string | null };
   /** More than the summary and the access, such as another form of the answer. */
@@ -66,6 +68,8 @@ export interface Asked<P, Q, B> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
+  /** The body of a route with `binary`. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** Throws if the route is open. */
   readonly who: Who;
   readonly services: Services;
@@ -84,7 +88,7 @@ export function addRoute<
   spec: Spec<P, Q, B>,
   handle: (asked: Asked<Given<P>, Given<Q>, Given<B>>) => Promise<Response> | Response,
 ): void {
-  const { method, path, access, params, query, body } = spec;
+  const { method, path, access, params, query, body, binary } = spec;
   app.openAPIRegistry.registerPath(described(spec));
   app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => {
     const who = context.get('who');
@@ -98,12 +102,16 @@ export function addRoute<
       params: params?.parse(context.req.param()),
       query: query?.strict().parse(queryOf(context.req.url)),
       body: body === undefined ? undefined : body.parse(await bodyOf(request, services)),
+      bytes: binary === undefined ? NO_BYTES : await readBytes(request, binary),
       who: who as Who,
       services,
       context,
       address,
     };
-    return handle(asked as Asked<Given<P>, Given<Q>, Given<B>>);
+    const answer = await handle(asked as Asked<Given<P>, Given<Q>, Given<B>>);
+    // The answer to HEAD has no body. A stream that nobody reads would never end.
+    if (request.method === 'HEAD') await answer.body?.cancel();
+    return answer;
   });
 }
 
@@ -112,6 +120,8 @@ export function remoteAddress({ env }: Pick<Context, 'env'>): string {
   const { incoming } = (env ?? {}) as { readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } } };
   return incoming?.socket?.remoteAddress ?? '';
 }
+
+const NO_BYTES = new Uint8Array();
 
 async function bodyOf(request: Request, { limits }: Services): Promise<unknown> {
   demandJson(request);
@@ -133,8 +143,12 @@ const EVERYWHERE = ['bad-request', 'unauthenticated', 'access-denied', 'wrong-ho
 const OPEN = ['bad-request', 'wrong-host'];
 
 function described(spec: Spec<Shape | undefined, Shape | undefined, Schema | undefined>): RouteConfig {
-  const { method, path, summary, about, access, params, query, headers, body, answers, errors = [] } = spec;
-  const codes = [...(access === 'open' ? OPEN : EVERYWHERE), ...(body === undefined ? [] : WITH_BODY), ...errors];
+  const { method, path, summary, about, access, params, query, headers, body, binary, answers, errors = [] } = spec;
+  const codes = [
+    ...(access === 'open' ? OPEN : EVERYWHERE),
+    ...(body === undefined && binary === undefined ? [] : WITH_BODY),
+    ...errors,
+  ];
   const problems = Map.groupBy([...new Set(codes)], statusOf);
   return {
     ...{ method, path, summary, tags: [path.split('/')[2] ?? 'server'] },
@@ -147,6 +161,7 @@ function described(spec: Spec<Shape | undefined, Shape | undefined, Schema | und
       ...(query === undefined ? {} : { query }),
       ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body: { required: true, content: { 'application/json': { schema: body } } } }),
+      ...(binary === undefined ? {} : { body: { required: true, content: BINARY } }),
     },
     responses: {
       ...Object.fromEntries(
@@ -171,6 +186,7 @@ function described(spec: Spec<Shape | undefined, Shape | undefined, Schema | und
   };
 }
 
+const BINARY = { 'application/octet-stream': { schema: z.string().openapi({ format: 'binary' }) } };
 const MEANING: { readonly [status: string]: string } = { 201: 'Made.', 202: 'Taken.', 204: 'Done.' };
 
 function contentOf(answer: Schema | string): { readonly [media: string]: { readonly schema: Schema } } {

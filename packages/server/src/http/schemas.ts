@@ -64,7 +64,7 @@ const PlacedEdge = z
     from: z.string(),
     to: z.string(),
     kind: z.enum(['route', 'error', 'branch', 'join', 'over']),
-    label: z.string().nullable(),
+    label: Json,
     back: z.boolean(),
     path: z.string().describe('The line, as path data of SVG.'),
     tip: z.string().describe('The head of the arrow, as path data of SVG.'),
@@ -251,6 +251,10 @@ export const Audited = z
   })
   .openapi('Audited');
 
+export const Erased = z
+  .object({ run: z.string(), erased: z.number(), attachments: z.number(), memory: z.number() })
+  .openapi('Erased');
+
 export const RunFile = z.looseObject({ format: z.string(), run: z.string() }).openapi('RunFile');
 
 export const Question = z
@@ -272,7 +276,7 @@ export const Question = z
   })
   .openapi('Question');
 
-export const Token = z
+const Token = z
   .object({
     name: z.string(),
     access: z.array(z.string()),

@@ -7,6 +7,7 @@ import { newRunId } from '@sluice-internal/engine/ports';
 import { hash } from 'node:crypto';
 import { redactedReport } from './content.ts';
 import { Refusal } from './problem.ts';
+import { withUploads } from './uploads.ts';
 import type { Served } from './folder.ts';
 import type { Services } from './services.ts';
 import type { Who } from '../auth/who.ts';
@@ -40,11 +41,14 @@ export async function startRun(services: Services, who: Who, served: Served, giv
   const run = key === undefined ? newRunId() : runOf(who, served.id, key);
   const view = await services.view(who, script === undefined ? undefined : scriptOf(services, script));
   const raw = inputOf(result.flow.notation, given.input);
-  const checked = await demandInput(served, raw);
   const { definition } = served.compiled;
-  // The engine checks the input of a definition itself.
+  // The engine checks the input of a definition itself, and makes of it what the definition says.
   const isDefined = served.isDefinition === true && definition !== undefined;
-  const [flow, input] = isDefined ? [definition as never, raw] : [result.flow, checked];
+  const input = await withUploads(services.uploads, who.tenant, raw, async (given) => {
+    const checked = await demandInput(served, given);
+    return isDefined ? given : checked;
+  });
+  const flow = isDefined ? (definition as never) : result.flow;
   const deadline = given.deadline === undefined ? undefined : Date.parse(given.deadline);
   const origin = { by: who.person ?? who.name, ...present({ user }) };
   const isNew = await inTurn(services.turns, run, async () => {
@@ -61,7 +65,8 @@ export async function startRun(services: Services, who: Who, served: Served, giv
 
 /** Keys of tenants, flows and callers cannot meet: the id is a hash of all of them. */
 function runOf({ tenant }: Who, flow: string, key: string): string {
-  if (key.length > 255) throw new Refusal('bad-request', 'the `Idempotency-Key` has more than 255 characters');
+  if (key.length > 255 || key.trim() === '')
+    throw new Refusal('bad-request', 'the `Idempotency-Key` is empty or has more than 255 characters');
   return `r_${hash('sha256', JSON.stringify([tenant, flow, key]), 'hex').slice(0, 24)}`;
 }
 

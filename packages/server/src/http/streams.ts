@@ -6,38 +6,50 @@ import { sseResponse, type SentEvent } from './sse.ts';
 import type { Services } from './services.ts';
 import type { Who } from '../auth/who.ts';
 
-/** Ends the count of the stream when called. */
-export function demandStream({ streams }: Services, who: Who): () => void {
-  const end = streams.open(who.key);
-  if (end !== null) return end;
-  throw new Refusal('too-many-streams', 'too many streams are open', {
-    help: 'Close one, or read several topics from `/v1/stream`.',
-    headers: { 'retry-after': '5' },
-  });
+/**
+ * A stream for a caller, counted from here to its end. Whatever goes wrong before the first event, the count and the watch over the caller
+ * end with it.
+ */
+export async function streamFor(
+  services: Services,
+  who: Who,
+  signal: AbortSignal,
+  open: (signal: AbortSignal) => Promise<AsyncIterator<SentEvent>> | AsyncIterator<SentEvent>,
+): Promise<Response> {
+  const end = services.streams.open(who.key);
+  if (end === null)
+    throw new Refusal('too-many-streams', 'too many streams are open', {
+      help: 'Close one, or read several topics from `/v1/stream`.',
+      headers: { 'retry-after': '5' },
+    });
+  const stop = stopOf(services, who, signal);
+  const onEnd = (): void => {
+    stop.dispose();
+    end();
+  };
+  try {
+    return sseResponse(await open(stop.signal), { signal: stop.signal, onEnd });
+  } catch (error) {
+    onEnd();
+    throw error;
+  }
 }
 
 interface RunStream {
   readonly who: Who;
   readonly handle: Run;
   readonly signal: AbortSignal;
-  readonly end: () => void;
   readonly after: string | undefined;
   readonly text: boolean;
   readonly isWanted: (event: RunEvent) => boolean;
   readonly shown: (event: RunEvent) => RunEvent;
 }
 
-export function runStream(services: Services, given: RunStream): Response {
-  const { who, handle, signal, end, after } = given;
-  const stop = stopOf(services, who, signal);
-  const source = eventsOf(handle.events({ ...present({ after }), signal: stop.signal }), given);
-  return sseResponse(source, {
-    signal: stop.signal,
-    onEnd: () => {
-      stop.dispose();
-      end();
-    },
-  });
+export function runStream(services: Services, given: RunStream): Promise<Response> {
+  const { who, handle, signal, after } = given;
+  return streamFor(services, who, signal, (stop) =>
+    eventsOf(handle.events({ ...present({ after }), signal: stop }), given),
+  );
 }
 
 /** Text has no id: a reader that comes back goes on at a stored event, and reads the text of an open call with `GET calls/{key}`. */
@@ -59,7 +71,7 @@ async function* eventsOf(
 const CHECK_MS = 2000;
 
 /** Aborted when the reader leaves, the server stops, or the caller's token has expired or was revoked. */
-export function stopOf(
+function stopOf(
   { stopping, callers }: Services,
   who: Who,
   signal: AbortSignal,

@@ -1,9 +1,12 @@
 /** Flows: the documents of the served folders, their pictures, and the start of a run. */
 import { z } from '@hono/zod-openapi';
+import { documentSchema } from '@sluice-internal/compile/document';
 import { placePicture } from '@sluice-internal/compile/picture';
+import { NOTATIONS } from '@sluice-internal/notations/driver';
 import { toJsonSchema } from '@sluice-internal/library/define';
 import { checkReport, compileAs, modelDiagnostics, prerequisiteDiagnostics } from '@sluice-internal/library/documents';
 import { present } from '@sluice-internal/kernel/expr';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Served } from '../http/folder.ts';
 import { Refusal } from '../http/problem.ts';
@@ -29,8 +32,11 @@ const StartBody = z
 
 export function flowRoutes(app: App, services: Services): void {
   documentRoutes(app, services);
+  sourceRoute(app, services);
   pictureRoutes(app, services);
   checkRoute(app, services);
+  schemaRoute(app, services);
+  scriptsRoute(app, services);
   startRoute(app, services);
 }
 
@@ -72,7 +78,7 @@ function pictureRoutes(app: App, services: Services): void {
     ({ params, query }) => {
       const { compiled } = demandFlow(services, params.flow, query.hash);
       const text = compiled.text ?? JSON.stringify(compiled.document, null, 2);
-      const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+      const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', etag: etagOf(text) };
       return new Response(text, { headers });
     },
   );
@@ -99,6 +105,53 @@ function pictureRoutes(app: App, services: Services): void {
   );
 }
 
+const Source = z
+  .union([
+    z.string(),
+    z
+      .object({ text: z.string() })
+      .strict()
+      .transform(({ text }) => text),
+  ])
+  .openapi('Source');
+const Written = z.object({ hash: z.string().nullable(), etag: z.string() }).openapi('Written');
+
+function sourceRoute(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'put', path: '/v1/flows/{flow}/source', summary: 'Replaces the text of a flow, in `sluice dev`.' },
+      ...{ access: 'admin', params: FlowId, body: Source, answers: { 200: Written } },
+      errors: ['flow-not-found', 'flow-changed', 'stale-source'],
+    },
+    async ({ params, body: text, context }) => {
+      const served = demandFlow(services, params.flow);
+      if (services.write === undefined)
+        throw new Refusal('access-denied', 'this server does not change documents', { help: '`sluice dev` does.' });
+      demandVersion(served, context.req.header('if-match'));
+      await services.write(served, text);
+      const { compiled } = services.folder.list.find(({ path }) => path === served.path) ?? served;
+      return json({ hash: compiled.result.flow?.hash ?? null, etag: etagOf(text) });
+    },
+  );
+}
+
+/** The version that is replaced: the hash of the flow, or the `ETag` of its text. A document with mistakes has only the second. */
+function demandVersion({ id, compiled: { result, text } }: Served, given: string | undefined): void {
+  const known = [result.flow?.hash, text === null || text === undefined ? undefined : etagOf(text)];
+  const named = given?.replace(/^W\//, '').replaceAll('"', '');
+  if (named !== undefined && known.some((each) => each?.replaceAll('"', '') === named)) return;
+  throw new Refusal('stale-source', `\`${id}\` has another version than the one that was changed`, {
+    help: 'Name in `If-Match` the hash of the version that is replaced.',
+    details: { hash: result.flow?.hash ?? null },
+  });
+}
+
+function etagOf(text: string): string {
+  return `"${hash('sha256', text, 'base64url')}"`;
+}
+
 function checkRoute(app: App, services: Services): void {
   addRoute(
     app,
@@ -108,6 +161,30 @@ function checkRoute(app: App, services: Services): void {
       ...{ access: 'operator', body: CheckBody, answers: { 200: Checked } },
     },
     async ({ body: { file, text } }) => json(await checked(services, file, text)),
+  );
+}
+
+function schemaRoute(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'get', path: '/v1/schema', summary: 'The JSON Schema of documents.', access: 'viewer' },
+      answers: { 200: Json },
+    },
+    () => json(documentSchema(NOTATIONS), 200, { 'cache-control': 'private, max-age=3600' }),
+  );
+}
+
+function scriptsRoute(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'get', path: '/v1/scripts', summary: 'The names of the scripts in the served folders.' },
+      ...{ access: 'operator', answers: { 200: Json } },
+    },
+    () => json({ items: services.isLocal ? services.folder.scripts : [], next: null }),
   );
 }
 
@@ -174,7 +251,8 @@ function detailsOf(served: Served): object {
 async function checked({ folder }: Services, given: string, text: string): Promise<object> {
   const known = folder.list.find(({ file, id }) => file === given || id === given);
   const file = known?.path ?? join(folder.root, 'document.yaml');
-  const result = compileAs(file, text, folder.model);
+  // Whoever sends a text may read flows, and not this machine.
+  const result = compileAs(file, text, folder.model, undefined, folder.folders);
   const compiled = { file, text, result };
   const missing = [...(await prerequisiteDiagnostics(compiled, 'warning')), ...modelDiagnostics(compiled)];
   // The place of the file on this machine is nobody's business.

@@ -9,8 +9,7 @@ import { SINCE, healthOf, metricsText, summaryOf } from '../http/health.ts';
 import { Refusal } from '../http/problem.ts';
 import { addRoute, json, type App } from '../http/routing.ts';
 import { MadeToken, Ok, Ready, Summary, TokenPage } from '../http/schemas.ts';
-import { demandStream, stopOf } from '../http/streams.ts';
-import { sseResponse } from '../http/sse.ts';
+import { streamFor } from '../http/streams.ts';
 import type { Services } from '../http/services.ts';
 
 export function metaRoutes(app: App, services: Services): void {
@@ -37,23 +36,14 @@ function streamRoutes(app: App, services: Services): void {
     async ({ query, who, context }) => {
       const { store, folder } = services;
       const view = await services.view(who);
-      const end = demandStream(services, who);
-      const stop = stopOf(services, who, context.req.raw.signal);
-      const onEnd = (): void => {
-        stop.dispose();
-        end();
-      };
       const after = context.req.header('last-event-id');
-      const asked = { store, view, who, topics: query.topics.split(','), signal: stop.signal };
-      const source = await changesOf({
-        ...asked,
-        ...present({ after }),
-        onFlows: (told) => folder.onChange(told),
-      }).catch((error: unknown) => {
-        onEnd();
-        throw error;
-      });
-      return sseResponse(source, { signal: stop.signal, onEnd });
+      return streamFor(services, who, context.req.raw.signal, (signal) =>
+        changesOf({
+          ...{ store, view, who, topics: query.topics.split(','), signal },
+          ...present({ after }),
+          onFlows: (told) => folder.onChange(told),
+        }),
+      );
     },
   );
 }

@@ -72,7 +72,8 @@ export function questionRoutes(app: App, services: Services): void {
     async ({ params: { id }, body, who }) => {
       const run = runIn(id);
       const view = await services.viewOf(who, run);
-      await view.answer(id, { ...present(body), by: who.person ?? who.name });
+      const { data, ...given } = body;
+      await view.answer(id, { ...present({ edit: data, ...given }), by: who.person ?? who.name });
       const open = (await view.approvals(run)).find((each) => each.id === id);
       return json({ state: open === undefined ? 'answered' : 'open', missing: open?.approvers?.missing ?? 0 });
     },

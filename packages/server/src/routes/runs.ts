@@ -5,12 +5,13 @@ import { RUN_STATES } from '@sluice-internal/kernel/ir';
 import type { RunEvent } from '@sluice-internal/library';
 import { auditOf, callAt, differences, exportOf, replayOf } from '../http/inspect.ts';
 import { redactedEvent, redactedReport } from '../http/content.ts';
-import { demandStream, runStream } from '../http/streams.ts';
+import { runStream } from '../http/streams.ts';
 import { Json, Page, addRoute, json, pageOf, type App } from '../http/routing.ts';
 import {
   Audited,
   CallDetails,
   Differences,
+  Erased,
   EventPage,
   Replayed,
   Report,
@@ -200,12 +201,10 @@ function eventRoutes(app: App, services: Services): void {
       const after = context.req.header('last-event-id') ?? query.after;
       if (context.req.header('accept')?.includes('text/event-stream') === true) {
         const signal = context.req.raw.signal;
-        const end = demandStream(services, who);
         return runStream(services, {
           who,
           handle,
           signal,
-          end,
           after,
           isWanted,
           shown,
@@ -227,6 +226,7 @@ function eventRoutes(app: App, services: Services): void {
 function inspectingRoutes(app: App, services: Services): void {
   callRoutes(app, services);
   auditRoutes(app, services);
+  eraseRoute(app, services);
 }
 
 function callRoutes(app: App, services: Services): void {
@@ -319,6 +319,25 @@ function auditRoutes(app: App, services: Services): void {
   );
 }
 
+function eraseRoute(app: App, services: Services): void {
+  const { erase } = services;
+  if (erase === null) return;
+  addRoute(
+    app,
+    services,
+    {
+      ...{ method: 'post', path: '/v1/runs/{run}/erase', access: 'admin', params: RunId },
+      summary: 'Deletes the personal data, the attachments and the memory of a run.',
+      about: 'The journal keeps the tokens in their place, and still verifies.',
+      ...{ body: z.object({}).strict(), answers: { 200: Erased }, errors: ['run-not-found'] },
+    },
+    async ({ params: { run }, who }) => {
+      await (await services.view(who)).get(run);
+      return json({ run, ...(await erase(run, who.person ?? who.name)) });
+    },
+  );
+}
+
 const Why = z.object({ why: z.string().max(2000).optional() }).strict();
 const Fork = z
   .object({
@@ -338,6 +357,7 @@ const errors = ['run-not-found', 'run-ended', 'scripted-run', 'lease-lost'];
 function actingRoutes(app: App, services: Services): void {
   goingRoutes(app, services);
   sendingRoutes(app, services);
+  branchingRoutes(app, services);
 }
 
 function goingRoutes(app: App, services: Services): void {
@@ -397,6 +417,27 @@ function sendingRoutes(app: App, services: Services): void {
       return json({ run }, 202);
     },
   );
+}
+
+function branchingRoutes(app: App, services: Services): void {
+  addRoute(
+    app,
+    services,
+    {
+      ...{
+        method: 'post',
+        path: '/v1/runs/{run}/retry',
+        summary: 'Starts a run that goes on at the call that failed.',
+      },
+      ...{ ...acting, answers: { 201: Taken } },
+      errors: ['run-not-found', 'bad-retry', 'bad-fork', 'scripted-run'],
+    },
+    async ({ params: { run }, who }) => {
+      const view = await services.viewOf(who, run);
+      const { id } = await view.retry(run);
+      return json({ run: id }, 201, { location: `/v1/runs/${encodeURIComponent(id)}` });
+    },
+  );
   addRoute(
     app,
     services,
@@ -427,7 +468,7 @@ function sendingRoutes(app: App, services: Services): void {
     },
     async ({ params: { run }, body, who }) => {
       const view = await services.viewOf(who, run);
-      const { id } = await view.fork(run, body);
+      const { id } = await view.fork(run, { ...body, by: who.person ?? who.name });
       return json({ run: id }, 201, { location: `/v1/runs/${encodeURIComponent(id)}` });
     },
   );

@@ -82,15 +82,15 @@ export function sessionRoutes(app: App, services: Services, door: DoorOptions): 
       errors: ['unauthenticated', 'identity-unproven', 'bad-issuer', 'too-many-requests'],
     },
     async ({ body, context, address }) => {
+      // Guesses cost the issuer a request too.
+      demandRate(services.rates, `address ${address}`);
       const who = await callerOf(services, body, (redirect) => demandOwnPage(context.req.raw, redirect, door));
       if (who === 'stranger')
         throw new Refusal('identity-unproven', 'this token names a person that has another login');
-      if (who === 'refused' || who === null) {
-        demandRate(services.rates, `address ${address}`);
+      if (who === 'refused' || who === null)
         throw new Refusal('unauthenticated', 'this code or token is not valid any more', {
           help: 'Start the page again.',
         });
-      }
       const { secret, maxAge } = services.sessions.begin(who);
       const { isSecure } = addressOf(context.req.raw, door);
       return json(meOf(services, who), 200, {

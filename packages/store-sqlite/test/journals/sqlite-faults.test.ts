@@ -4,6 +4,7 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { NO_CODEC } from '@sluice-internal/engine/ports';
 import { Connection } from '../../src/connection.ts';
 import { connect, openSqlite } from '../../src/open.ts';
 import { Chain, started } from '../../../testing/src/suite/sample.ts';
@@ -75,7 +76,7 @@ test('pages that are broken further in are damaged when they are read', async ()
 
 test('a read that fails concerns no other read of the same turn', async () => {
   const path = freshPath();
-  const connection = new Connection(connect(path, 100), path);
+  const connection = new Connection(connect(path, 100), path, NO_CODEC);
   const damage = new Error('damaged');
   const failing = (): never => {
     throw damage;

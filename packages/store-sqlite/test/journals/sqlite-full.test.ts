@@ -4,6 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/open.ts';
+import { NO_CODEC } from '@sluice-internal/engine/ports';
 import { Connection } from '../../src/connection.ts';
 import { Heads } from '../../src/heads.ts';
 import { createJournal } from '../../src/journal.ts';
@@ -53,7 +54,7 @@ test('a database that has reached its size', async () => {
 
   const db = connect(path, 20);
   db.exec('PRAGMA max_page_count = 60');
-  const connection = new Connection(db, path);
+  const connection = new Connection(db, path, NO_CODEC);
   const journal = createJournal(connection, new Heads(connection, setup.id));
   const refused = await fill(journal, chain);
   const before = await journal.load('r1');

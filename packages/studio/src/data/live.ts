@@ -4,7 +4,7 @@
  */
 import type { Change } from '@sluice-internal/client';
 import { useSyncExternalStore } from 'react';
-import { server } from './server.ts';
+import { noteStranger, server } from './server.ts';
 
 export type Connection = 'live' | 'reconnecting' | 'behind';
 type Listener = (change: Change) => void;
@@ -19,7 +19,7 @@ type Message =
   /** From the reader: who is there? */
   | { readonly kind: 'who' }
   | { readonly kind: 'open'; readonly isOpen: boolean; readonly topics: readonly string[] }
-  | { readonly kind: 'change'; readonly change: Change };
+  | { readonly kind: 'change'; readonly change: Change; readonly place: string | undefined };
 
 const LISTS = ['runs', 'questions', 'flows'];
 const PATIENCE_MS = 3000;
@@ -128,6 +128,8 @@ class Live {
       case 'who':
         return this.#want();
       case 'change':
+        // The next reader goes on where this one was.
+        this.#place = message.place ?? this.#place;
         return this.#change(message.change);
       case 'open':
         return this.#reading === null ? this.#opened(message.isOpen, message.topics) : undefined;
@@ -172,7 +174,7 @@ class Live {
           ...(this.#place === undefined ? {} : { after: this.#place }),
           onConnection: (isOpen) => this.#connected(isOpen),
         })
-        .catch(() => undefined);
+        .catch(noteStranger);
       if (signal.aborted) return;
       this.#connected(false);
       await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
@@ -188,7 +190,7 @@ class Live {
   #take(change: Change, place: string | undefined): void {
     this.#place = place ?? this.#place;
     if (typeof change['id'] === 'string' && change.topic.startsWith('run:')) this.#seen.set(change.topic, change['id']);
-    this.#channel.postMessage({ kind: 'change', change } satisfies Message);
+    this.#channel.postMessage({ kind: 'change', change, place } satisfies Message);
     this.#change(change);
   }
 

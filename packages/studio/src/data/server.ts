@@ -29,9 +29,14 @@ export async function ask<Answer>(...[path, call]: Parameters<typeof server.requ
   try {
     return await server.request<Answer>(path, call);
   } catch (error) {
-    if (error instanceof SluiceError && error.status === 401 && path !== '/session') onStranger();
+    if (path !== '/session') noteStranger(error);
     throw error;
   }
+}
+
+/** After a restart the server knows nobody: the caller logs in again. */
+export function noteStranger(error: unknown): void {
+  if (error instanceof SluiceError && error.status === 401) onStranger();
 }
 
 export function post<Answer>(path: string, body: unknown = {}): Promise<Answer> {
@@ -86,6 +91,12 @@ export const callQuery = <Call>(run: string, key: string) =>
   queryOptions({
     queryKey: ['call', run, key],
     queryFn: () => ask<Call>(`${runPath(run)}/calls/${encodeURIComponent(key)}`),
+  });
+
+export const questionQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['question', id],
+    queryFn: () => ask<OpenQuestion>(`/questions/${encodeURIComponent(id)}`),
   });
 
 /** All open questions. Which of them are mine is in each. */

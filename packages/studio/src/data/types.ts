@@ -161,9 +161,15 @@ export interface PlacedEdge {
   readonly from: string;
   readonly to: string;
   readonly kind: 'route' | 'error' | 'branch' | 'join' | 'over';
-  readonly label: string | null;
   readonly back: boolean;
-  readonly guards?: readonly string[];
+  /** What is written at the edge, around its middle. */
+  readonly label: {
+    readonly x: number;
+    readonly y: number;
+    readonly lines: readonly string[];
+    readonly guards: readonly string[];
+    readonly bound: string | null;
+  } | null;
   /** Path data of SVG: the line, and its arrow head. */
   readonly path: string;
   readonly tip: string;
@@ -181,5 +187,11 @@ export interface PlacedPicture {
 
 /** The view of a run at an event, with its slots. */
 export interface RunState extends RunView {
-  readonly slots: { readonly [slot: string]: unknown };
+  readonly slots: { readonly [slot: string]: Slot | undefined };
+}
+
+export interface Slot {
+  readonly writtenBy: string | null;
+  readonly seq: number;
+  readonly value: unknown;
 }

@@ -1,5 +1,6 @@
 /** Filters and selections live in the address. An empty value leaves it. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback } from 'react';
 
 type Value = string | number | undefined;
 export type Search = { readonly [name: string]: Value };
@@ -25,10 +26,9 @@ export function useParameter(name: string): string | undefined {
 /** Changes parameters of this page. Without `push` the browser's history has one entry for the page. */
 export function useParameters(): (change: Search, options?: { readonly push?: boolean }) => void {
   const navigate = useNavigate();
-  return (change, { push = false } = {}) =>
-    void navigate({
-      to: '.',
-      search: (before: Search) => ({ ...before, ...change }),
-      replace: !push,
-    });
+  return useCallback(
+    (change, { push = false } = {}) =>
+      void navigate({ to: '.', search: (before: Search) => ({ ...before, ...change }), replace: !push }),
+    [navigate],
+  );
 }

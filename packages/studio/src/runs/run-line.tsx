@@ -8,29 +8,33 @@ import { ago, dollars, plural } from '../ui/format.ts';
 import { StateIcon } from '../ui/parts.tsx';
 import { runState } from '../ui/states.ts';
 
-export function RunLine({ row, isSelected }: { readonly row: ListedRun; readonly isSelected: boolean }): ReactElement {
+interface RunLineProps {
+  readonly row: ListedRun;
+  readonly isSelected: boolean;
+  /** Where the row leads, if not to the run. */
+  readonly to?: string;
+  readonly params?: { readonly [name: string]: string };
+}
+
+export function RunLine({ row, isSelected, to = '/runs/$run', params = { run: row.run } }: RunLineProps): ReactElement {
   const { run, flow, status, code, questions = 0, steps = 0, costUsd } = row;
   const shown = runState(status, code, questions);
   const about = `row-${run}`;
   return (
-    <Link
-      to="/runs/$run"
-      params={{ run }}
-      className={`run-line ${isSelected ? 'is-selected' : ''}`}
-      aria-label={run}
-      aria-describedby={about}
-    >
+    <div className={`run-line ${isSelected ? 'is-selected' : ''}`}>
       <StateIcon shown={shown} />
       <span id={about} className="run-line-text">
         <span className="visually-hidden">{shown.word}. </span>
         <strong className="ellipsis">{flow}</strong>
-        <span className="mono text-2 ellipsis">{run}</span>
+        <Link to={to} params={params} className="mono text-2 run-link" aria-describedby={about}>
+          {run}
+        </Link>
         <span className={`ellipsis run-line-why ink-${shown.tone}`}>{why(row, shown.word)}</span>
         <span className="num text-2 run-line-steps">{plural(steps, 'step')}</span>
         <span className="num text-2 run-line-cost">{costUsd === null ? '' : dollars(costUsd)}</span>
         <Age time={row.updatedAt} />
       </span>
-    </Link>
+    </div>
   );
 }
 

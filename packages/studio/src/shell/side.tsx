@@ -34,20 +34,13 @@ export function Side({ onHelp }: { readonly onHelp: () => void }): ReactElement 
   return (
     <>
       {isOpen && <button type="button" className="side-veil" aria-label="Close the menu" onClick={closeMenu} />}
-      <div className={`side ${isOpen ? 'is-open' : ''}`}>
+      <aside aria-label="Sidebar" className={`side ${isOpen ? 'is-open' : ''}`}>
         <div className="brand">
           <Mark /> Sluice
         </div>
         <nav aria-label="Pages" className="side-list">
           {PAGES.map(({ title, to, icon }) => (
-            <Link
-              key={to}
-              to={to}
-              className="side-link"
-              aria-label={title}
-              activeProps={{ 'aria-current': 'page' }}
-              onClick={closeMenu}
-            >
+            <Link key={to} to={to} className="side-link" activeProps={{ 'aria-current': 'page' }} onClick={closeMenu}>
               <Icon name={icon} />
               {title}
               {title === 'Inbox' && <OpenCount />}
@@ -56,7 +49,7 @@ export function Side({ onHelp }: { readonly onHelp: () => void }): ReactElement 
         </nav>
         <SideFlows />
         <SideFoot onHelp={onHelp} />
-      </div>
+      </aside>
     </>
   );
 }
@@ -65,7 +58,11 @@ export function Side({ onHelp }: { readonly onHelp: () => void }): ReactElement 
 function OpenCount(): ReactElement | null {
   const { data } = useQuery({ ...questionsQuery, enabled: useMay('approver') });
   const mine = data?.items.filter(({ mayAnswer }) => mayAnswer).length ?? 0;
-  return mine === 0 ? null : <span className="count">{mine}</span>;
+  return mine === 0 ? null : (
+    <span className="count" aria-hidden="true">
+      {mine}
+    </span>
+  );
 }
 
 function SideFlows(): ReactElement {

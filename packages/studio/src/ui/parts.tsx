@@ -164,7 +164,6 @@ export function Tabs<Id extends string>({ label, tabs, selected, onSelect }: Tab
           type="button"
           role="tab"
           className="tab"
-          aria-label={title}
           aria-selected={id === selected}
           aria-controls="panel"
           tabIndex={id === selected ? 0 : -1}
@@ -174,7 +173,11 @@ export function Tabs<Id extends string>({ label, tabs, selected, onSelect }: Tab
           }}
         >
           {title}
-          {amount !== undefined && <span className="amount num">{amount}</span>}
+          {amount !== undefined && (
+            <span className="amount num" aria-hidden="true">
+              {amount}
+            </span>
+          )}
         </button>
       ))}
     </div>

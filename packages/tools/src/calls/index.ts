@@ -1,5 +1,5 @@
 /** What other packages use of `tools/calls`. */
-export { attachForTools, readAttachment } from './attachments.ts';
+export { AttachmentError, attachForTools, readAttachment } from './attachments.ts';
 export { codeTools } from './code.ts';
 export { fileTools } from './files.ts';
 export { httpTools } from './http.ts';

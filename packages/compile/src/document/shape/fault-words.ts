@@ -75,6 +75,10 @@ const MOVED: readonly (readonly [key: string, beside: string, help: string])[] =
     'criteria',
     'The profile is that of the boundary: write `boundary: { profile: … }`, or `boundary.profile`.',
   ],
+  ['AgentName', 'instructions', 'An agent that audits a state machine is `Verifier: { AgentName: … }`.'],
+  ...['agent', 'model', 'instructions'].map(
+    (key) => [key, 'FindingsKeyword', 'A model that judges the end of the session is `verifier: { … }`.'] as const,
+  ),
   ['budget', 'approve_effects', 'Limits stand in `budgets` of the document, or in `budget` of an agent.'],
   [
     'rates',
@@ -169,7 +173,7 @@ function mapHelp(message: string): string {
   const keys = notesIn(message);
   return keys.length === 0
     ? 'Write keys and values: `{ key: value }`.'
-    : `Write a map. Its keys can be ${listed(keys)}.`;
+    : `Write a map. Its keys can be ${listed(keys)}.${keys.includes('FindingsKeyword') ? ' A model that judges the end of the session is `verifier`.' : ''}`;
 }
 
 function listHelp(message: string, node: Located): string {

@@ -46,6 +46,28 @@ export function boxOf(node: PictureNode): Box {
   };
 }
 
+const CARD_LEAST = 152;
+const CARD_MOST = 224;
+const CARD_HEIGHT = 38;
+const CARD_LABEL_SIZE = 13;
+/** The icon, the time and what else a page writes into a card. */
+const CARD_ROOM = 92;
+
+/** As a page draws it: cards of one height, with room for a state and a time. */
+export function cardOf(node: PictureNode): Box {
+  const own = boxOf(node);
+  if (node.kind === 'start' || node.kind === 'end') return { ...own, width: 14, height: 14 };
+  if (node.kind === 'join') return { ...own, width: own.width + 18, height: 24 };
+  const text = Math.max(measure(node.label, CARD_LABEL_SIZE) + CARD_ROOM, measure(node.detail ?? '', DETAIL_SIZE) + 56);
+  return {
+    ...own,
+    // All cards are rectangles, and edges end at their sides.
+    node: { ...node, kind: 'agent' },
+    width: Math.min(CARD_MOST, Math.max(CARD_LEAST, text)),
+    height: CARD_HEIGHT,
+  };
+}
+
 /** The extent of a box across the direction of the picture, and along it. */
 export function extentOf(
   { width, height }: Box,

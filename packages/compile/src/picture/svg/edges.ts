@@ -171,17 +171,35 @@ function loop({ items, direction }: LayoutGraph, { x, y }: Placed, chain: Chain)
   return { d, tip: { x: side + ARROW, y: middle + along / 4, dx: -1, dy: 0 } };
 }
 
-function labelOf({ items, direction }: LayoutGraph, { x, y }: Placed, chain: Chain): string {
-  const { label, guards, bound, labelItem, edge } = chain;
-  const lines = [
-    ...label.map((text) => ({ text, kind: edge.kind })),
-    ...guards.map((text) => ({ text, kind: 'guard' })),
-  ];
-  if (lines.length === 0 && bound === null) return '';
-  const own = chain.items[0] as number;
-  const widest = lines.map(({ text }) => measure(text, EDGE_SIZE));
+/** What is written at an edge: its middle, its condition, its checks, and the bound of its cycle. */
+export interface EdgeLabel {
+  readonly x: number;
+  readonly y: number;
+  readonly lines: readonly string[];
+  readonly guards: readonly string[];
+  readonly bound: string | null;
+}
+
+/** In the order of the edges; null for an edge without a label. */
+export function labelsOf(graph: LayoutGraph, placed: Placed): readonly (EdgeLabel | null)[] {
+  return graph.chains.map((chain) => {
+    const { label: lines, guards, bound } = chain;
+    if (lines.length + guards.length === 0 && bound === null) return null;
+    const [x, y] = labelCentre(graph, placed, chain);
+    return { x: Math.round(x * 10) / 10, y: Math.round(y * 10) / 10, lines, guards, bound };
+  });
+}
+
+function labelSize({ label, guards, bound }: Chain): readonly [width: number, height: number] {
+  const widest = [...label, ...guards].map((text) => measure(text, EDGE_SIZE));
   const width = Math.max(0, ...widest, bound === null ? 0 : badgeWidth(bound)) + 8;
-  const height = lines.length * 15 + (bound === null ? 0 : 20);
+  return [width, (label.length + guards.length) * 15 + (bound === null ? 0 : 20)];
+}
+
+function labelCentre({ items, direction }: LayoutGraph, { x, y }: Placed, chain: Chain): readonly [number, number] {
+  const { labelItem } = chain;
+  const own = chain.items[0] as number;
+  const [width, height] = labelSize(chain);
   const beside = direction === 'down' ? width : height;
   const across =
     labelItem === null
@@ -192,7 +210,18 @@ function labelOf({ items, direction }: LayoutGraph, { x, y }: Placed, chain: Cha
         beside / 2
       : (x[labelItem] as number);
   const along = y[labelItem ?? own] as number;
-  const [cx, cy] = direction === 'down' ? [across, along] : [along, across];
+  return direction === 'down' ? [across, along] : [along, across];
+}
+
+function labelOf(graph: LayoutGraph, placed: Placed, chain: Chain): string {
+  const { label, guards, bound, edge } = chain;
+  const lines = [
+    ...label.map((text) => ({ text, kind: edge.kind })),
+    ...guards.map((text) => ({ text, kind: 'guard' })),
+  ];
+  if (lines.length === 0 && bound === null) return '';
+  const [width, height] = labelSize(chain);
+  const [cx, cy] = labelCentre(graph, placed, chain);
   const top = cy - height / 2;
   const parts = lines.map(
     ({ text, kind }, index) =>

@@ -5,6 +5,7 @@
 import { forwardOrder } from '../../graph/components.ts';
 import type { Direction, Picture, PictureEdge, PictureNode } from '../picture.ts';
 import { boxOf, extentOf, type Box } from './boxes.ts';
+import { spineOf, type Side } from './spine.ts';
 import { measure, wrap } from './text.ts';
 
 export const EDGE_SIZE = 11.5;
@@ -16,6 +17,9 @@ export const LOOP_REACH = 34;
 
 export interface Item {
   readonly row: number;
+  readonly side: Side;
+  /** Stands on the spine. */
+  readonly onSpine: boolean;
   /** The distances from its middle to its sides, across the direction of the picture. */
   readonly left: number;
   readonly right: number;
@@ -44,22 +48,38 @@ export interface LayoutGraph {
   /** Item numbers by row, in the order in which they are drawn. */
   readonly rows: number[][];
   readonly chains: readonly Chain[];
+  /** The least room between two rows. */
+  readonly rowGap: number;
 }
 
-export function layoutGraph(picture: Picture, direction: Direction = 'down'): LayoutGraph {
+/** How the nodes are drawn. */
+export interface Drawing {
+  readonly sized: (node: PictureNode) => Box;
+  readonly rowGap: number;
+}
+const FIGURES: Drawing = { sized: boxOf, rowGap: 13 };
+
+export function layoutGraph(
+  picture: Picture,
+  direction: Direction = 'down',
+  { sized, rowGap }: Drawing = FIGURES,
+): LayoutGraph {
   const index = new Map(picture.nodes.map(({ id }, position) => [id, position]));
   const edges = picture.edges.filter(({ from, to }) => index.has(from) && index.has(to));
   const ends = edges.map(({ from, to }) => [index.get(from) as number, index.get(to) as number] as const);
   const nodeRows = rowsOf(picture.nodes, ends, edges);
   const bounds = boundsByEdge(picture, edges);
+  const { sides, runsDown } = spineOf(picture.nodes, edges, ends);
   const items: Item[] = picture.nodes.map((node, position) => {
-    const box = boxOf(node);
+    const box = sized(node);
     const loops = edges.filter(({ from, to }) => from === node.id && to === node.id);
     const { across, along } = extentOf(box, direction);
     const rooms = loops.map((edge) => labelRoom(edge, bounds.get(edge) ?? null, direction));
     const beside = Math.max(0, ...rooms.map((room) => LOOP_REACH + room.across));
     return {
       row: 2 * (nodeRows[position] as number),
+      side: sides[position] as Side,
+      onSpine: sides[position] === 0,
       left: across / 2,
       right: across / 2 + beside,
       height: Math.max(along, ...rooms.map((room) => room.along)),
@@ -70,7 +90,11 @@ export function layoutGraph(picture: Picture, direction: Direction = 'down'): La
   const chains = edges.map((edge, position): Chain => {
     const [from, to] = ends[position] as readonly [number, number];
     const aside = asides.get(position) ?? null;
-    if (aside === null) return chainOf(edge, [from, to], bounds.get(edge) ?? null, items, direction);
+    if (aside === null)
+      return chainOf(edge, [from, to], bounds.get(edge) ?? null, items, {
+        direction,
+        side: runsDown[position] === true ? 0 : sideBetween(sides[from] as Side, sides[to] as Side),
+      });
     const up = (items[from] as Item).row > (items[to] as Item).row;
     return {
       edge,
@@ -85,7 +109,7 @@ export function layoutGraph(picture: Picture, direction: Direction = 'down'): La
   });
   const rows: number[][] = [];
   for (const [position, { row }] of items.entries()) (rows[row] ??= []).push(position);
-  return { direction, items, rows: Array.from(rows, (row) => row ?? []), chains };
+  return { direction, items, rows: Array.from(rows, (row) => row ?? []), chains, rowGap };
 }
 
 /** In a large picture, the longest edges go around it, because their waypoints would take too much room. */
@@ -104,7 +128,7 @@ function chainOf(
   [from, to]: readonly [number, number],
   bound: string | null,
   items: Item[],
-  direction: Direction,
+  { direction, side }: { readonly direction: Direction; readonly side: Side },
 ): Chain {
   const label = labelLines(edge);
   const guards = guardLines(edge);
@@ -120,9 +144,14 @@ function chainOf(
     if (carries) labelItem = items.length;
     chain.push(items.length);
     const { across, along } = carries ? labelRoom(edge, bound, direction) : { across: WAYPOINT_WIDTH, along: 0 };
-    items.push({ row, box: null, left: across / 2, right: across / 2, height: along });
+    items.push({ row, side, onSpine: side === 0, box: null, left: across / 2, right: across / 2, height: along });
   }
   return { edge, items: [...chain, lower], up, label, guards, bound, labelItem, aside: null };
+}
+
+/** An edge that does not run along the spine stands beside it. */
+function sideBetween(from: Side, to: Side): Side {
+  return to === 0 ? (from === 0 ? 1 : from) : to;
 }
 
 function labelLines({ label }: PictureEdge): readonly string[] {

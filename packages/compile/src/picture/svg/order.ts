@@ -1,5 +1,5 @@
 /** The order within each row: barycentres swept down and up, keeping the order with the fewest crossings. */
-import type { LayoutGraph } from './graph.ts';
+import type { Item, LayoutGraph } from './graph.ts';
 
 const SWEEPS = 12;
 
@@ -11,15 +11,17 @@ interface Links {
 
 /** Changes the order of `graph.rows` in place. */
 export function orderRows(graph: LayoutGraph): void {
-  const { rows } = graph;
+  const { rows, items } = graph;
   const links = linksOf(graph);
+  // What stands left of the spine stays left of it.
+  for (const row of rows) row.sort((a, b) => (items[a] as Item).side - (items[b] as Item).side);
   let best = rows.map((row) => [...row]);
   let fewest = crossingsIn(rows, links);
   for (let sweep = 0; sweep < SWEEPS && fewest > 0; sweep++) {
     const down = sweep % 2 === 0;
     const positions = positionsIn(rows, graph.items.length);
     const order = down ? rows.keys() : [...rows.keys()].reverse();
-    for (const index of order) sortRow(rows[index] as number[], down ? links.above : links.below, positions);
+    for (const index of order) sortRow(rows[index] as number[], items, down ? links.above : links.below, positions);
     const crossings = crossingsIn(rows, links);
     if (crossings < fewest) [best, fewest] = [rows.map((row) => [...row]), crossings];
   }
@@ -39,9 +41,15 @@ function linksOf({ items, chains }: LayoutGraph): Links {
   return { above, below };
 }
 
-function sortRow(row: number[], neighbours: readonly (readonly number[])[], positions: number[]): void {
+function sortRow(
+  row: number[],
+  items: readonly Item[],
+  neighbours: readonly (readonly number[])[],
+  positions: number[],
+): void {
   const centres = new Map(row.map((item, position) => [item, centreOf(neighbours[item] ?? [], positions) ?? position]));
-  row.sort((a, b) => (centres.get(a) as number) - (centres.get(b) as number));
+  const sideOf = (item: number): number => (items[item] as Item).side;
+  row.sort((a, b) => sideOf(a) - sideOf(b) || (centres.get(a) as number) - (centres.get(b) as number));
   for (const [position, item] of row.entries()) positions[item] = position;
 }
 

@@ -7,7 +7,6 @@ import { separate, type Separation } from './separate.ts';
 
 const GAP = 28;
 const NARROW_GAP = 14;
-const ROW_GAP = 13;
 /** The height of a row between two rows of nodes that no label stands in. */
 export const EMPTY_ROW = 8;
 const ROUNDS_MAX = 240;
@@ -40,7 +39,7 @@ export function place(graph: LayoutGraph): Placed {
     const tallest = Math.max(...row.map((item) => (items[item] as Item).height), index % 2 === 1 ? EMPTY_ROW : 0);
     rowTop[index] = y;
     rowBottom[index] = y + tallest;
-    y += tallest + ROW_GAP + Math.min(34, (bends.get(index) ?? 0) / 9);
+    y += tallest + graph.rowGap + Math.min(34, (bends.get(index) ?? 0) / 9);
   }
   return {
     x: x.map((each) => each - left),
@@ -171,9 +170,15 @@ function lanesOf({ items, rows, chains }: LayoutGraph): readonly number[] {
   }
   const lanes: number[] = Array.from({ length: items.length }, () => -1);
   let count = 0;
+  let spine: number | null = null;
   for (const row of rows) {
     let rightmost = -1;
+    const onSpine = row.find((item) => (items[item] as Item).onSpine);
     for (const item of row) {
+      if (item === onSpine) {
+        lanes[item] = spine ??= count++;
+        continue;
+      }
       const before = above.get(item);
       const from = before === undefined ? -1 : (position.get(before) as number);
       if (before !== undefined && from > rightmost) {

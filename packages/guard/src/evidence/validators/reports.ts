@@ -23,7 +23,7 @@ import type { CommandRun, Evidence, Validator, Verdict } from '../evidence.ts';
 import { assertionsIn, isTestFile } from '../assertions.ts';
 import { isAboutTests, ranTests } from '../no-tests.ts';
 import { mayWrite, writesOf } from '../command-writes.ts';
-import { artifactsOf, changedFile, isArtifact, lineOf, normalPath, pathsChangedBy } from '../records.ts';
+import { artifactsOf, changedFile, isArtifact, lineOf, normalPath, pathsChangedBy, testedNothing } from '../records.ts';
 
 const TOOL_CALL =
   /^\s*(functions\.)?(shell_run|write_file|read_file|patch_file|delete_file|list_directory|handoff|session_context_\w+|code_run|http\.\w+)\s*(\(|\{)/i;
@@ -86,11 +86,15 @@ function isSource(path: string, known: ReadonlySet<string>, byCommand: boolean):
   return /\.\w+$/.test(path) && !/^(?:dev|tmp|var)\/|\.(?:log|out|txt|xml|html|tap|tmp|json|csv|lcov)$/i.test(path);
 }
 
-/** Blocks if a test file of the brief has no assertion. */
+/** Blocks if a test file of the brief, or one that this session changed, has no assertion. */
 export async function withoutAssertions(evidence: Evidence, brief: Fields): Promise<Verdict | null> {
   const own = settingList(evidence, 'TestAssertionPatterns');
-  for (const path of pathsIn(brief['files_to_change']).filter(isTestFile)) {
+  const named = pathsIn(brief['files_to_change']);
+  const changed = evidence.observations.flatMap(pathsChangedBy);
+  for (const path of new Set([...named, ...changed])) {
+    if (!isTestFile(path)) continue;
     const text = await evidence.readText(path);
+    if (text === null && !named.includes(path)) continue;
     if (text === null) return missing(`The test file \`${path}\` does not exist.`);
     const { found, unknown, wanted } = assertionsIn(path, text, own);
     // In a language without patterns, the output of a command that ran its tests decides.
@@ -232,9 +236,15 @@ function structural(results: readonly Result[]): Verdict | null {
   if (failed.length > 0)
     return invalid(`The test report has failures: ${failed.map(({ criterion }) => `\`${criterion}\``).join(', ')}.`);
   const odd = results.find(({ status }) => status !== 'PASS');
-  if (odd !== undefined) return invalid(`The result of \`${odd.criterion}\` is neither PASS nor FAIL.`);
+  if (odd !== undefined)
+    return invalid(
+      `The result of \`${odd.criterion}\` is neither PASS nor FAIL. Write the test report again, with PASS or FAIL as \`status\`.`,
+    );
   const bare = results.find(({ command }) => command === '');
-  if (bare !== undefined) return missing(`The result of \`${bare.criterion}\` names no command that shows it.`);
+  if (bare !== undefined)
+    return missing(
+      `The result of \`${bare.criterion}\` names no command that shows it. Write the test report again, with the \`command\` that you ran.`,
+    );
   const call = results.find(({ command }) => TOOL_CALL.test(command));
   if (call !== undefined)
     return conflicting(
@@ -258,9 +268,14 @@ function recorded(results: readonly Result[], evidence: Evidence, path: string):
         `The command of \`${criterion}\` proves nothing: it only prints, or its exit code is discarded: \`${command}\`.`,
       );
     const last = runs.findLast((run) => isRun(command, run.command)) ?? runs.findLast((run) => reports(run, command));
-    if (last === undefined) return conflicting(`The command of \`${criterion}\` was never run: \`${command}\`.`);
+    if (last === undefined)
+      return conflicting(
+        `The command of \`${criterion}\` was never run: \`${command}\`. Run it, or write the command that you ran into the test report.`,
+      );
     if (!last.passed || !(isProven(command, last.command) || reports(last, command)))
       return conflicting(`The command of \`${criterion}\` was run and failed: \`${command}\`.`, [last.id]);
+    if (testedNothing(last, last.command))
+      return conflicting(`The command of \`${criterion}\` ran no test: \`${command}\`.`, [last.id]);
     if (changed !== null && last.index < changed.index)
       return conflicting(
         `The command of \`${criterion}\` is out of date: ${changed.what} after it ran. Run it again: \`${command}\`.`,

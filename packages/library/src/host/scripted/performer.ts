@@ -151,8 +151,8 @@ function answer(script: Script, asked: Asked): ScriptedAnswer | null {
   const entry = approvalEntry(script, asked);
   if (typeof entry === 'string') return { choice: entry };
   if (entry?.choice === undefined || isExpiry(entry)) return null;
-  const { expires: _, choice, ...rest } = entry;
-  return { choice, ...rest };
+  const { expires: _, choice, data, ...rest } = entry;
+  return { choice, ...(data === undefined ? {} : { edit: data }), ...rest };
 }
 
 /** The scripted answer to a question. Undefined if a person has to answer it. */

@@ -46,6 +46,8 @@ export interface AnswerEntry {
   readonly expires?: boolean;
   readonly text?: string;
   readonly edit?: Json;
+  /** Data for the `fields` of an approval node. */
+  readonly data?: Json;
   /** The people who give this answer. Default: people who may answer. */
   readonly by?: string | readonly string[];
 }

@@ -5,6 +5,7 @@ import type { AgentDef, Expr, NodeId, Write } from '@sluice-internal/kernel/ir';
 import { POISON, checkVerifier, jsonMap, listed, name, verifierField } from '@sluice-internal/compile/document';
 import { path, quote } from '@sluice-internal/compile/expressions';
 import {
+  IF_OBJECT,
   NO_RETRY,
   OBSERVATIONS,
   ONE_REPAIR,
@@ -43,6 +44,7 @@ type Parts = Expr;
 export const agentNode = nodeType<typeof schema, Parts>({
   type: 'agent',
   schema,
+  words: true,
   shape: 'agent',
   poison: { agent: POISON },
   check: checkAgent,
@@ -98,7 +100,7 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   const isJudged = verifierOf(value.verifier, null) !== null;
   if (agent !== undefined && (agent.tools.length > 0 || isJudged)) return lowerTurn(lowering, prepared, agent);
   const output = agent?.output ?? null;
-  const effect = kit.builder.model(id, prepared.parts);
+  const effect = kit.builder.model(id, promptAt(lowering, prepared));
   kit.call(
     { ...lowering.entered(prepared), hears: hearsAs(id) },
     {
@@ -163,7 +165,7 @@ function addAgentTurn(
     ...present({ enters, at, begin: id, verifier: verifier ?? undefined }),
     charges,
     opening: [set('turn', quote(node.id))],
-    input: { prompt: parts },
+    input: { prompt: promptAt(lowering, { ...prepared, node, parts }) },
     user: lowering.user,
     tools,
     ...fitOf(lowering, node.value, output),
@@ -176,14 +178,31 @@ function addAgentTurn(
   });
 }
 
-/** An object is expected if the agent has a schema for one, or if the flow reads a field of the output. */
-function fitOf({ expressions }: Lowering, { id, agent }: Value, schema: Json): Pick<AgentTurn, 'schema' | 'fit'> {
+/** With the words of the person whose answer led here. */
+function promptAt({ isTold }: Lowering, { node, parts }: Prepared<Value, Parts>): Expr {
+  if (!isTold(node.id)) return parts;
+  const said = `text("\\n\\nA person answered \\"", ${SLOT.said}.choice, "\\": ", ${SLOT.said}.text)`;
+  return `text(${parts}, ${SLOT.said}.text == null || trim(${SLOT.said}.text) == "" ? "" : ${said})`;
+}
+
+/**
+ * An object is expected if the agent has a schema for one, or if a field of the output decides a route or enters an argument. A field
+ * that only texts read costs no call.
+ */
+function fitOf(
+  { expressions, slots }: Lowering,
+  { id, agent }: Value,
+  schema: Json,
+): Pick<AgentTurn, 'schema' | 'fit'> {
   if (schema !== null) return { schema };
-  return expressions.readsField(id, agent) ? { fit: ONE_REPAIR } : {};
+  const fields = expressions.decidingFields(id, agent);
+  if (fields.length > 0) return { fit: { ...ONE_REPAIR, reads: { of: [slots.of(id), 'output'], fields } } };
+  if (!expressions.readsField(id, agent)) return {};
+  return { fit: expressions.readsWhole(id, agent) ? ONE_REPAIR : IF_OBJECT };
 }
 
 function outputs(
-  { slots, expressions, out }: Lowering,
+  { slots, expressions, out, isTold }: Lowering,
   { id, agent }: Value,
   schema: Json,
   value: Expr,
@@ -192,6 +211,7 @@ function outputs(
   return [
     { slot: slots.of(id), path: ['output'], mode, value },
     ...(expressions.uses.bare ? [{ slot: SLOT.agent, mode, value }] : []),
+    ...(isTold(id) ? [set(SLOT.said, 'null')] : []),
     ...out(value, mode),
   ];
 }

@@ -1,5 +1,6 @@
 /** An approval node: a question to a person, whose answer is one of the declared choices. */
-import type { Expr } from '@sluice-internal/kernel/ir';
+import { isRecord } from '@sluice-internal/kernel/expr';
+import type { Choice, Expr, Write } from '@sluice-internal/kernel/ir';
 import type { EscalationId } from '@sluice-internal/kernel/catalog';
 import { didYouMean } from '@sluice-internal/compile/source';
 import {
@@ -7,6 +8,7 @@ import {
   approvers,
   checkApprovers,
   givenApprovers,
+  jsonSchema,
   list,
   listed,
   name,
@@ -14,10 +16,11 @@ import {
   text,
 } from '@sluice-internal/compile/document';
 import { path } from '@sluice-internal/compile/expressions';
-import { rowOfTool, setField } from '@sluice-internal/compile/lower';
+import { rowOfTool, set, setField } from '@sluice-internal/compile/lower';
 import { asText } from '../expressions.ts';
 import { SECONDS_MAX, nodeSchema, type FlowNode } from '../model.ts';
 import { nodeType, type Checking, type Lowering, type Prepared } from '../node-type.ts';
+import { SLOT } from '../slots.ts';
 import type * as z from 'zod';
 
 const REJECT = 'reject';
@@ -31,6 +34,11 @@ const schema = nodeSchema('approval', () => ({
     .describe('Seconds to wait for an answer. Default: no limit.'),
   on_timeout: name().optional().describe('The choice that counts if no answer comes in time. Default: `reject`.'),
   approvers: approvers.optional(),
+  fields: jsonSchema()
+    .optional()
+    .describe(
+      'The JSON Schema of the data that comes with an answer, for example `{ type: object, properties: { amount: { type: number } } }`. Read it as `<id>.data`. Default: no data.',
+    ),
 }));
 type Value = z.output<typeof schema>;
 
@@ -40,6 +48,7 @@ type Parts = Expr;
 export const approvalNode = nodeType<typeof schema, Parts>({
   type: 'approval',
   schema,
+  words: true,
   idle: ['retry'],
   shape: 'approval',
   poison: { message: POISON },
@@ -53,7 +62,11 @@ export const approvalNode = nodeType<typeof schema, Parts>({
   },
   lower: lowerApproval,
   output: (_, id) => path('approvals', id),
-  readable: () => ({}),
+  readable: ({ value }) => ({
+    data: value.fields ?? { type: 'null' },
+    text: { type: ['string', 'null'] },
+    by: { type: ['string', 'null'] },
+  }),
   draw: ({ message }) => ({ detail: message }),
   choices: ({ choices }) => choices,
 });
@@ -112,17 +125,40 @@ function lowerApproval(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
   lowering.kit.ask(lowering.entered(prepared), {
     about: lowering.name(id),
     askedBy: lowering.askedBy,
-    choices,
+    choices: choicesOf(prepared.node.value),
     onExpiry: expiry ?? (choices.includes(REJECT) ? REJECT : (choices.at(-1) ?? '')),
     code: 'CONFIRM_REQUIRED',
     ...givenApprovers(given, lowering.kit.builder.definitions.people),
     row: rowOf(lowering, prepared.node),
     message: prepared.parts,
-    writes: [setField('approvals', [id], 'it.choice'), ...lowering.out('it.choice', 'set')],
+    writes: [
+      setField('approvals', [id], 'it.choice'),
+      ...answerOf(lowering, id),
+      ...(lowering.tellsAgents(id) ? [set(SLOT.said, '{"choice": it.choice, "text": it.text}')] : []),
+      ...lowering.out('it.choice', 'set'),
+    ],
     timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
     next: lowering.routes(prepared),
     ...lowering.errors(prepared),
   });
+}
+
+/** Data comes with any choice. A choice other than `reject` needs it if the schema does not accept an answer without fields. */
+function choicesOf({ choices, fields }: Value): readonly (string | Choice)[] {
+  if (fields === undefined) return choices;
+  const isNeeded = isRecord(fields) && Array.isArray(fields['required']) && fields['required'].length > 0;
+  return choices.map((name) => ({
+    name,
+    edit: fields,
+    ...(isNeeded && name !== REJECT ? { needs: 'edit' as const } : {}),
+  }));
+}
+
+/** The parts of the answer that the flow reads. */
+function answerOf({ slots, expressions }: Lowering, id: string): readonly Write[] {
+  const slot = slots.of(id);
+  if (!expressions.uses.slots.has(slot)) return [];
+  return [setField(slot, ['data'], 'it.edit'), setField(slot, ['text'], 'it.text'), setField(slot, ['by'], 'it.by')];
 }
 
 /** The row of the most severe tool that an answer can lead to. */

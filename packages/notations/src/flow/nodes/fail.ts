@@ -20,6 +20,7 @@ const schema = nodeSchema('fail', () => ({
 export const failNode = nodeType<typeof schema, Expr>({
   type: 'fail',
   schema,
+  words: true,
   idle: ['retry', 'timeout'],
   shape: 'terminal',
   leaves: false,

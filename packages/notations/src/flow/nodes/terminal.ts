@@ -14,6 +14,7 @@ const schema = nodeSchema('terminal', () => ({
 export const terminalNode = nodeType<typeof schema, Expr>({
   type: 'terminal',
   schema,
+  words: true,
   idle: ['retry', 'timeout'],
   shape: 'terminal',
   leaves: false,

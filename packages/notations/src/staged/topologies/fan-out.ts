@@ -11,7 +11,7 @@ import { entryOf, nameOf, stepOf, within, type Lowering } from '../lowering.ts';
 import { addRecover, type Recovery } from '../recover.ts';
 import { rollbackMark } from '../rollback.ts';
 import { LOST, OUTCOMES, PARTIAL, SUMMARIES, SUMMARY, TASK, TASK_ID } from '../slots.ts';
-import { COMMON_GATHER, addLost, inBranch, overspentOf } from '../stage.ts';
+import { COMMON_GATHER, addLost, exceptPeople, inBranch, overspentOf } from '../stage.ts';
 
 export interface FanOut {
   /** The list of tasks. */
@@ -78,6 +78,7 @@ function addTasks(l: Lowering, fanOut: FanOut, recovery: Recovery, next: NodeId)
       over: { each, as: TASK, head: inBranch(l, working, head) },
       widthMax,
       timeoutMs: working.timeoutMs,
+      ...exceptPeople(working),
       into: OUTCOMES,
       gather: [...COMMON_GATHER, ...gather],
       next: collected,

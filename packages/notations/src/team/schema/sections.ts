@@ -20,6 +20,7 @@ import {
   ruled,
   some,
   text,
+  verifierField,
 } from '@sluice-internal/compile/document';
 import { quoted } from '@sluice-internal/compile/source';
 import { condition, plainText } from './conditions.ts';
@@ -74,6 +75,7 @@ const report = () => ({
   NoFailures: bool().optional().describe('False: the report may have failures. Default: true.'),
   HasAssertions: bool().optional().describe('True: the tests must assert something. Default: false.'),
 });
+const nothing = () => ({});
 const tests = () => ({
   FindRelatedCommand: name().optional().describe('The command that tests a changed file. `{file}` is its path.'),
   FullSuiteCommand: name().optional().describe('The command that runs all tests.'),
@@ -96,6 +98,7 @@ const keyed = ruled(
     FileExists: record(file).optional().describe('A file is on disk.'),
     TestReport: record(report).optional().describe('The test report has results and no failures.'),
     ChecklistComplete: record(checklist).optional().describe('Every item of a list is done.'),
+    BriefComplete: record(nothing).optional().describe('The brief has a goal, files to change and criteria.'),
     RelatedTestsPass: json().optional().describe('The tests of the changed files pass.'),
     ...stray(),
   })),
@@ -118,6 +121,7 @@ const requirement = z
     typed('FileExists', file),
     typed('TestReport', report),
     typed('ChecklistComplete', checklist),
+    typed('BriefComplete', nothing),
     typed('RelatedTestsPass', tests),
   ])
   .transform(({ Type, ...fields }) => (Type === undefined ? fields : { [Type]: fields }));
@@ -313,6 +317,7 @@ export const sectionFields = () => ({
   Contracts: list(contract).default([]).describe('Named lists of evidence that routes and transitions require.'),
   FailureHandling: failureHandling.prefault({}).describe('The actions after a refusal.'),
   Verifier: verifier.optional().describe('An agent that audits a state machine.'),
+  verifier: verifierField().describe('The model that judges the end of the session and sees all calls. Default: none.'),
   Validation: validation.prefault({}).describe('The files that validators read, and validators of your own.'),
   TestSelector: record(() => ({
     FindRelatedCommand: name().optional().describe('The command that tests a changed file. `{file}` is its path.'),

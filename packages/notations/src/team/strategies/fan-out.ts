@@ -24,7 +24,10 @@ export function addFanOut(l: Lowering, fanOut: Merge): NodeId {
     const begin = l.builder.fresh(place);
     const site = { agent, hint: place, origin: name, again: begin, limit: badTurns(l) };
     const finished = addTermination(inside, site, done);
-    return { name, to: addTeamTurn(l, { agent, hint: place, origin: name, enters: name, begin, at, next: finished }) };
+    return {
+      name,
+      to: addTeamTurn(l, { agent, hint: place, origin: name, enters: name, begin, at, branch: true, next: finished }),
+    };
   });
   return addBranches(l, { hint, origin }, heads, addMerge(l, fanOut));
 }

@@ -136,6 +136,7 @@ function addMap(l: Lowering, { Mapper, MaxConcurrency }: RawMapReduce, place: Pl
     enters: Mapper,
     input: { prompt: 'item == null ? "null" : text(item)' },
     shared: false,
+    branch: true,
     visitsMax: spawn ?? ITEMS_MAX,
     next: done,
   });
