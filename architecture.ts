@@ -51,6 +51,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'engine/worker': ['kernel', 'engine/ports', 'engine/journal', 'engine/limits', 'engine/report', 'engine/audit'],
 
   'store-sqlite': ['kernel', 'engine'],
+  'store-postgres': ['kernel', 'engine', 'platform/packages'],
   'platform/code': ['kernel', 'engine/ports', 'platform/packages'],
   'platform/packages': ['engine/ports'],
   'platform/paths': ['engine/ports'],
@@ -72,12 +73,12 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'guard/policy': ['kernel', 'controls', 'engine/ports', 'platform', 'pii', 'guard/text', 'guard/values'],
 
   'library/host': [
-    ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite'],
+    ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite', 'store-postgres'],
     ...['platform', 'models', 'pii', 'tools', 'guard'],
   ],
   'library/define': ['kernel', 'compile', 'notations', 'engine', 'tools'],
   library: [
-    ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite'],
+    ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite', 'store-postgres'],
     ...['platform', 'models', 'tools', 'guard', 'library/host', 'library/define'],
   ],
   'library/documents': [

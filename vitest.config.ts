@@ -31,7 +31,7 @@ export default defineConfig({
   resolve: { alias: mutated === undefined ? {} : entries() },
   test: {
     include: (mutated ?? 'packages/*/test/**/*.test.ts test/**/*.test.ts').split(' '),
-    globalSetup: ['test/setup/bundle.ts', 'test/setup/memory-folder.ts'],
+    globalSetup: ['test/setup/bundle.ts', 'test/setup/memory-folder.ts', 'test/setup/postgres.ts'],
     pool: 'forks',
     // A larger young generation: far fewer collections, a tenth less processor time in all.
     execArgv: mutated === undefined ? ['--max-semi-space-size=64'] : [],

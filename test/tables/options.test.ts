@@ -1,7 +1,7 @@
 /** An option that takes access away is an error when it is there and empty. The table has every option of the public functions. */
 import { expect, test } from 'vitest';
 import { OPTIONS } from '@sluice-internal/engine/ports';
-import { createEngine, createMemoryStore, openMemory, openSqlite } from '@sluice-internal/library';
+import { createEngine, createMemoryStore, openMemory, openPostgres, openSqlite } from '@sluice-internal/library';
 import { folder } from '../../packages/cli/test/cli/cli.ts';
 import { sluice } from '../../packages/cli/test/cli/in-process.ts';
 import { compiled } from '../support/harness.ts';
@@ -19,6 +19,7 @@ const CALLS: { readonly [Of in keyof typeof OPTIONS]: (options: Options) => unkn
   'engine.run': (options) => engine().run(FLOW, {}, options),
   origin: (origin) => engine().start(FLOW, { origin }),
   'engine.answer': (options) => engine().answer('a_r_1.0', { choice: 'yes', by: 'anna', ...options }),
+  openPostgres: (options) => openPostgres('postgres://localhost/none', options),
   openSqlite: (options) => openSqlite(':memory:', options),
   sluice: async (options) => {
     for (const [name, value] of Object.entries(options)) {

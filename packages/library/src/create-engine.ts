@@ -1,4 +1,6 @@
 /** `createEngine`: an engine with a journal and a world. Every option has a default. */
+import { existsSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { UNNAMED_SCRIPTS } from '@sluice-internal/kernel/catalog';
 import type { RunInput, ToolFunction } from '@sluice-internal/tools/calls';
 import type { Json } from '@sluice-internal/kernel/expr';
@@ -57,7 +59,7 @@ export interface CreateEngineOptions
   extends
     Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin' | 'trustedServers'>,
     Omit<WorldOptions, 'flowTools' | 'script'> {
-  /** Stores the runs: the path of a database file, `sqlite:` and a path, or an open store. Default: `.sluice/sluice.db`. */
+  /** Stores the runs: the path of a database file, `postgres://…`, or an open store. Default: `.sluice/sluice.db`. */
   readonly journal?: string | Store;
   /** Definitions whose runs this engine may continue after a restart: it needs their functions. */
   readonly flows?: readonly AnyDefinition[];
@@ -136,11 +138,11 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const functions = new Functions(rest.onNotice);
   const file = typeof journal === 'string' ? fileAt(journal) : undefined;
   const worldOptions = { ...rest, flowTools: own.flowTools ?? functions };
-  const beside = worldBeside(file, worldOptions, typeof journal === 'string' ? undefined : journal);
+  const store = own.store ?? storeOf(journal, tenant, rest.onNotice);
+  const beside = worldBeside(file, worldOptions, store);
   const { world, attachments } = beside;
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
-  const store = own.store ?? storeOf(journal, tenant, rest.onNotice);
   const servers = new ServerKeys({ given: serverKey, file, reach: store.reach, onNotice: rest.onNotice });
   const trustedServers = servers.trusted;
   const runtime = runtimeOf({ ...rest, trustedServers, signingKey, script }, file, store, world);
@@ -178,7 +180,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     fork: async (id, edits) => handle(await fork(runtime, store, id, { ...edits, attachments })),
     migrate: async (id, given, migration = {}) => {
       const flow = definitions.flowOf(given);
-      const pins = pinsOf(world, flow, given, id);
+      const pins = await pinsOf(world, flow, given, id);
       return handle(await migrate(runtime, store, id, flow, { ...migration, pins, attachments }));
     },
     close,
@@ -204,7 +206,10 @@ function runtimeOf(
     store,
     performer,
     clock,
-    ...(script === undefined ? { checkOrigin: refuseScripted } : {}),
+    checkOrigin: (run, origin) => {
+      if (script === undefined) refuseScripted(run, origin);
+      if (store.reach === 'network') demandPlaces(run, origin);
+    },
   });
 }
 
@@ -232,6 +237,18 @@ function refuseScripted(run: RunId, { pins }: Origin): void {
     'scripted-run',
     `run \`${run}\` started with ${which}, and this engine has no script`,
     'Pass the script to `createEngine({ script })`, or `script: false` to continue with the real models and tools.',
+  );
+}
+
+/** Tools that work on files find them only where they are. The run stays with the machines that have its folder and its code. */
+function demandPlaces(run: RunId, { pins }: Origin): void {
+  const needed = [pins?.workDir === undefined ? undefined : pins.documentDir, ...Object.keys(pins?.modules ?? {})];
+  const missing = needed.find((path) => path !== undefined && isAbsolute(path) && !existsSync(path));
+  if (missing === undefined) return;
+  throw new SluiceError(
+    'not-here',
+    `run \`${run}\` needs \`${missing}\`, which this machine does not have`,
+    'Another worker that has it continues the run. Share the folder, or run a worker where it is.',
   );
 }
 
@@ -273,8 +290,12 @@ function createStart({ runtime, world, definitions, recorded, ready, placed }: S
     const owner = attached === startOptions.input ? undefined : id;
     // A surface that names the script of its runs has stored it.
     const script = whose?.pins?.script === undefined ? recorded() : {};
-    const own = owner === undefined ? {} : pinned(world.pins(flow, owner));
-    const origin = withPins(whose, { ...(placed(flow) ?? pinsOf(world, flow, given, owner)), ...own, ...script });
+    const own = owner === undefined ? {} : pinned(await world.pins(flow, owner));
+    const origin = withPins(whose, {
+      ...(placed(flow) ?? (await pinsOf(world, flow, given, owner))),
+      ...own,
+      ...script,
+    });
     await ready(flow, origin.pins ?? {});
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
@@ -407,9 +428,9 @@ class Functions implements FlowTools {
   }
 }
 
-function pinsOf(world: World, flow: CompiledFlow, given: Compiled | AnyDefinition, run?: RunId): Pins {
+async function pinsOf(world: World, flow: CompiledFlow, given: Compiled | AnyDefinition, run?: RunId): Promise<Pins> {
   const functions = isDefinition(given) ? Object.keys(given.tools) : [];
-  return { ...world.pins(flow, run), ...(functions.length === 0 ? {} : { functions }) };
+  return { ...(await world.pins(flow, run)), ...(functions.length === 0 ? {} : { functions }) };
 }
 
 function noFlow(): SluiceError {

@@ -168,7 +168,7 @@ type OwnAnswer = Omit<GivenAnswer, 'by' | 'remote' | 'login'> & { readonly by?: 
  */
 export interface EngineView extends Omit<
   Engine,
-  'answer' | 'cancel' | 'guide' | 'migrate' | 'repin' | 'as' | 'close' | typeof Symbol.asyncDispose
+  'answer' | 'cancel' | 'guide' | 'migrate' | 'repin' | 'as' | 'close' | 'drain' | 'health' | typeof Symbol.asyncDispose
 > {
   /** A run as it is stored, for what only its journal tells: its calls, its differences to another run. */
   read(run: RunId): Promise<OpenedRun>;

@@ -94,6 +94,8 @@ export type { McpLock, McpTool } from '@sluice-internal/kernel/catalog';
 export { evidencePerformer } from '@sluice-internal/guard/evidence';
 export type { Evidence, EvidenceOptions, Observation, Validator, Verdict } from '@sluice-internal/guard/evidence';
 export { openMemory } from '@sluice-internal/engine/memory';
+export { openPostgres } from '@sluice-internal/store-postgres';
+export type { PostgresOptions, PostgresStore } from '@sluice-internal/store-postgres';
 export { createMemoryStore, openMemoryStore, openSqlite } from '@sluice-internal/store-sqlite';
 export { codecOf, journalKeys } from '@sluice-internal/engine/ports';
 export type { Codec, JournalKey, Place } from '@sluice-internal/engine/ports';

@@ -5,6 +5,8 @@
 import type { LanguageModelV4FilePart } from '@ai-sdk/provider';
 import { kindOf } from '@sluice-internal/kernel/catalog';
 import { attachmentIds } from '@sluice-internal/kernel/ir';
+import type { RunId } from '@sluice-internal/kernel/ir';
+import type { Message } from '@sluice-internal/platform';
 import { fail } from '@sluice-internal/engine/ports';
 import type { AttachmentStore, Call, StoredAttachment } from '@sluice-internal/engine/ports';
 import type { Target } from './target.ts';
@@ -20,10 +22,25 @@ export interface SentFiles {
 const BYTES_MAX = 30 * 1024 * 1024;
 const FILES_MAX = 50;
 
-export function filesFor(
-  { command: { run }, flow, pins }: Pick<Call, 'command' | 'flow' | 'pins'>,
-  target: Target,
+/** The attachments that the messages name. */
+export async function namedIn(
+  messages: readonly Pick<Message, 'content'>[],
+  run: RunId,
   store: AttachmentStore | undefined,
+): Promise<ReadonlyMap<string, StoredAttachment>> {
+  const found = new Map<string, StoredAttachment>();
+  const ids = store === undefined ? [] : messages.flatMap(({ content }) => attachmentIds(content));
+  for (const id of new Set(ids)) {
+    const attachment = await store?.find(run, id);
+    if (attachment !== undefined && attachment !== null) found.set(id, attachment);
+  }
+  return found;
+}
+
+export function filesFor(
+  { flow, pins }: Pick<Call, 'flow' | 'pins'>,
+  target: Target,
+  stored: ReadonlyMap<string, StoredAttachment>,
 ): SentFiles {
   const seen = new Set<string>();
   const sent = { files: 0, bytes: 0 };
@@ -39,7 +56,7 @@ export function filesFor(
   };
   const found = (text: string): StoredAttachment[] =>
     attachmentIds(text).flatMap((id) => {
-      const attachment = store === undefined || seen.has(id) ? null : store.find(run, id);
+      const attachment = seen.has(id) ? null : (stored.get(id) ?? null);
       const isNew = !seen.has(id);
       seen.add(id);
       if (attachment === null && isNew && pins?.attachments?.includes(id) === true) throw notStored(id);

@@ -5,7 +5,7 @@ export { requireModel } from './packages.ts';
 export { modelPerformer, notConfigured } from './performer.ts';
 export type { ModelPerformerOptions } from './performer.ts';
 export { priceOf } from './prices.ts';
-export { sentMessages } from './sent-messages.ts';
+export { sentMessages, storedFiles } from './sent-messages.ts';
 export type { FileOptions, SentMessage } from './sent-messages.ts';
 export { targetOf } from './target.ts';
 export type { Target } from './target.ts';

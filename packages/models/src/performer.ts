@@ -119,7 +119,7 @@ function noReply({ name, timeoutMs }: Target): Error {
 
 async function ask(call: Call, target: Target, options: ModelPerformerOptions): Promise<Settled> {
   const agent = agentOf(call);
-  const request = requestFor(call, agent, target, options.attachments);
+  const request = await requestFor(call, agent, target, options.attachments);
   const reply = emptyReply();
   try {
     await receive(call, target, request, reply, options);

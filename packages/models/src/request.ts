@@ -11,7 +11,7 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import type { AttachmentStore, Call } from '@sluice-internal/engine/ports';
 import { keepsForHour } from '@sluice-internal/kernel/catalog';
 import { promptOf, turnOf } from '@sluice-internal/platform';
-import { filesFor } from './attachments.ts';
+import { filesFor, namedIn } from './attachments.ts';
 import { toPrompt } from './messages.ts';
 import { tuningOf, type Tuning } from './options.ts';
 import type { Target } from './target.ts';
@@ -23,22 +23,21 @@ export interface Request {
   readonly offer: Offer;
 }
 
-export function requestFor(
+export async function requestFor(
   { command, flow, signal, pins }: Call,
   agent: AgentDef,
   target: Target,
   attachments: AttachmentStore | undefined,
-): Request {
+): Promise<Request> {
   const offer = offerTools(flow, agent);
   const responseFormat = formatOf(agent.output);
   const hasTools = offer.tools.length > 0;
   const preset = responseFormat === undefined ? {} : strictness(target, agent.output);
   const tuning = tuningOf(target, agent, hasTools, preset);
+  const messages = promptOf(flow, command);
+  const files = filesFor({ flow, pins }, target, await namedIn(messages, command.run, attachments));
   const options: LanguageModelV4CallOptions = {
-    prompt: withBreakpoints(
-      toPrompt(promptOf(flow, command), offer, filesFor({ command, flow, pins }, target, attachments)),
-      target,
-    ),
+    prompt: withBreakpoints(toPrompt(messages, offer, files), target),
     abortSignal: signal,
     providerOptions: tuning.providerOptions,
     ...tuning.call,

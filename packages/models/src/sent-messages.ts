@@ -19,17 +19,32 @@ export interface SentMessage extends Message {
 }
 
 export interface FileOptions {
-  readonly run: RunId;
-  readonly store: Pick<AttachmentStore, 'find'>;
+  /** The stored ones, by id. */
+  readonly stored: StoredFiles;
   /** The attachments that came with the input. */
   readonly expected: readonly string[];
   readonly erased: boolean;
 }
 
+/** What a prompt shows of attachments, without their data. */
+export type StoredFiles = ReadonlyMap<
+  string,
+  { readonly name: string; readonly mediaType: string; readonly bytes: number }
+>;
+
+export async function storedFiles(store: AttachmentStore, run: RunId): Promise<StoredFiles> {
+  const files = new Map<string, { name: string; mediaType: string; bytes: number }>();
+  for (const id of await store.list(run)) {
+    const found = await store.find(run, id);
+    if (found !== null) files.set(id, { name: found.name, mediaType: found.mediaType, bytes: found.data.length });
+  }
+  return files;
+}
+
 export function sentMessages(
   flow: CompiledFlow,
   command: Pick<Command, 'name' | 'input'>,
-  { run, store, expected, erased }: FileOptions,
+  { stored, expected, erased }: FileOptions,
 ): SentMessage[] {
   const agent = flow.agents[command.name];
   const offer = agent === undefined ? undefined : offerTools(flow, agent);
@@ -38,11 +53,10 @@ export function sentMessages(
     attachmentIds(text).flatMap((attachment): SentFile[] => {
       if (seen.has(attachment)) return [];
       seen.add(attachment);
-      const found = store.find(run, attachment);
-      if (found === null)
+      const found = stored.get(attachment);
+      if (found === undefined)
         return expected.includes(attachment) ? [{ attachment, state: erased ? 'erased' : 'missing' }] : [];
-      const { name, mediaType, data } = found;
-      return [{ attachment, state: 'stored', name, mediaType, bytes: data.length }];
+      return [{ attachment, state: 'stored', ...found }];
     });
   return promptOf(flow, command).map((message) => {
     const { role, content, toolCalls, name } = message;

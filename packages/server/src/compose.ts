@@ -50,7 +50,7 @@ export function composeServer(options: ComposeOptions): ComposedServer {
   const services: Services = {
     ...servicesOf({ store, folder, oidc, limits: options.limits, attachments: main.attachments }),
     ...{ isLocal, stopping, cookie },
-    erase: file === undefined ? null : (run, by) => eraseRun(store, file, run, by),
+    erase: file === undefined && store.attachments === undefined ? null : (run, by) => eraseRun(store, file, run, by),
     write: dev && isLocal ? (served, text) => folder.write(served, text) : undefined,
     view: async (who, script) => viewOf(engines.of(script), who),
     viewOf: async (who, run) => {
@@ -262,6 +262,7 @@ function cellsOf({ shared }: Store): TokenCells {
 export async function withTokens<Result>(db: string, use: (tokens: Tokens) => Promise<Result>): Promise<Result> {
   const store = openStore(db);
   try {
+    await store.ready?.();
     return await use(new Tokens(cellsOf(store)));
   } finally {
     await store.close();

@@ -77,6 +77,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       isLocal: isLocal && options.trustProxy !== true,
       cookie: `sluice_${actual}`,
     });
+    await composed.services.store.ready?.();
     return await opened({ options, listener, composed, stop, place: { host, port: actual, isLocal } });
   } catch (error) {
     listener.close();

@@ -34,12 +34,12 @@ export function attachmentsBeside(journal: string, codec: Codec = codecFor(journ
   const existing = (): Rekeyed<AttachmentStore> | null =>
     store ?? (existsSync(path) ? (store = openAttachmentStore(path, codec)) : null);
   return {
-    add: (run, attachment) => (store ??= openAttachmentStore(path, codec)).add(run, attachment),
-    find: (run, id) => existing()?.find(run, id) ?? null,
-    list: (run) => existing()?.list(run) ?? [],
-    erase: (run) => existing()?.erase(run) ?? 0,
+    add: async (run, attachment) => (store ??= openAttachmentStore(path, codec)).add(run, attachment),
+    find: async (run, id) => (await existing()?.find(run, id)) ?? null,
+    list: async (run) => (await existing()?.list(run)) ?? [],
+    erase: async (run) => (await existing()?.erase(run)) ?? 0,
     rekey: () => existing()?.rekey() ?? 0,
-    close: () => store?.close(),
+    close: async () => store?.close(),
   };
 }
 
@@ -58,24 +58,24 @@ function openAttachmentStore(path: string, codec: Codec): Rekeyed<AttachmentStor
   const removeUses = db.prepare('DELETE FROM uses WHERE run = ?');
   const removeContents = db.prepare('DELETE FROM contents WHERE id NOT IN (SELECT id FROM uses)');
   return {
-    add: (run, { id, data, mediaType, name, origin }) =>
+    add: async (run, { id, data, mediaType, name, origin }) =>
       atOnce(db, () => {
         addContent.run(id, codec.sealBytes(data, placeOfData(id)));
         addUse.run(run, id, mediaType, codec.seal(name, placeOfName(run, id)), origin);
       }),
-    find: (run, id) => {
+    find: async (run, id) => {
       const row = find.get(run, id);
       return row === undefined ? null : attachmentOf(run, id, row, codec);
     },
-    list: (run) => list.all(run).map((row) => String(row['id'])),
-    erase: (run) =>
+    list: async (run) => list.all(run).map((row) => String(row['id'])),
+    erase: async (run) =>
       atOnce(db, () => {
         const { changes } = removeUses.run(run);
         removeContents.run();
         return Number(changes);
       }),
     rekey: () => rekey(db, codec),
-    close: () => {
+    close: async () => {
       if (db.isOpen) db.close();
     },
   };

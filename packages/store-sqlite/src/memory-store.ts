@@ -2,18 +2,17 @@
  * Long-term memory in a file of its own beside the journal, so that entries can be erased alone. Every query has the owner in
  * its condition; an entry of another owner is a violation.
  */
-import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { parseJson } from '@sluice-internal/kernel/expr';
 import {
   MemoryViolation,
-  entryHash,
+  guardedMemory,
   isOperator,
   isVisible,
   mayAccess,
+  memoryBody,
+  memoryEntry,
   ownerKey,
-  refuseEmpty,
   resealed,
   similarity,
   textOf,
@@ -24,7 +23,6 @@ import type {
   MemoryCaller,
   MemoryEntry,
   MemoryQuery,
-  MemoryScope,
   MemoryStore,
   OnViolation,
   Place,
@@ -72,7 +70,7 @@ export function memoryBeside(journal: string, options: MemoryStoreOptions = {}):
   let store: ReturnType<typeof openMemoryStore> | null = null;
   const opened = (): ReturnType<typeof openMemoryStore> => (store ??= openMemoryStore(path, options));
   const existing = (): ReturnType<typeof openMemoryStore> | null => store ?? (existsSync(path) ? opened() : null);
-  const guardedStore = guarded({
+  const guardedStore = guardedMemory({
     add: async (caller, entry, vector) => opened().add(caller, entry, vector),
     get: async (caller, id, now) => (await existing()?.get(caller, id, now)) ?? null,
     find: async (caller, query) => (await existing()?.find(caller, query)) ?? [],
@@ -87,23 +85,6 @@ export function memoryBeside(journal: string, options: MemoryStoreOptions = {}):
 }
 
 type Closable = MemoryStore & { close(): Promise<void> };
-
-/** An operator whose tenant is there without a value would reach the memory of all tenants. */
-function guarded(store: Closable): Closable {
-  const checked = <Caller extends MemoryCaller>(caller: Caller): Caller => {
-    if (isOperator(caller)) refuseEmpty('memory', caller);
-    return caller;
-  };
-  return {
-    ...store,
-    add: async (caller, entry, vector) => store.add(checked(caller), entry, vector),
-    get: async (caller, id, now) => store.get(checked(caller), id, now),
-    find: async (caller, query) => store.find(checked(caller), query),
-    quarantined: async (caller, limit) => store.quarantined(checked(caller), limit),
-    release: async (caller, id, at) => store.release(checked(caller), id, at),
-    forget: async (caller, id) => store.forget(checked(caller), id),
-  };
-}
 
 /**
  * Keeps entries until the process ends.
@@ -121,7 +102,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
  */
 export function openMemoryStore(path: string, options: MemoryStoreOptions = {}): Rekeyed<Closable> {
   const file = new MemoryFile(path, options);
-  const store = guarded({
+  const store = guardedMemory({
     add: async (caller, entry, vector) => file.add(caller, entry, vector),
     get: async (caller, id, now) => {
       const entry = file.accessed(caller, 'read', id);
@@ -174,7 +155,7 @@ class MemoryFile {
         )
         .run(
           ...[id, ownerKey(owner), owner.tenant, run, state, at, expiresAt],
-          this.#sealed(id, bodyOf(entry)),
+          this.#sealed(id, memoryBody(entry)),
           vector === undefined ? null : this.#sealed(id, JSON.stringify(vector)),
         );
       const text = wordsOf(`${textOf(entry.goal)}\n${textOf(entry.answer)}`).join(' ');
@@ -234,7 +215,7 @@ class MemoryFile {
     this.#within(() =>
       this.#db
         .prepare("UPDATE entries SET state = 'active', body = ? WHERE id = ?")
-        .run(this.#sealed(entry.id, bodyOf(released)), entry.id),
+        .run(this.#sealed(entry.id, memoryBody(released)), entry.id),
     );
     return released;
   }
@@ -365,47 +346,8 @@ function visibleTo(caller: MemoryCaller, now: number): Condition {
 
 const COLUMNS = 'id, owner, run, state, expires_at, body';
 
-/** The text of an entry, with a hash that shows a change from outside. */
-function bodyOf(entry: MemoryEntry): string {
-  return JSON.stringify({ ...entry, seal: sealOf(entry) });
-}
-
-function sealOf(entry: MemoryEntry): string {
-  const { state, released } = entry;
-  return hash('sha256', JSON.stringify([entryHash(entry), state, released?.by, released?.at]), 'base64url');
-}
-
-/**
- * The columns that queries use have priority over the text of the entry. No agent gets an entry that was changed:
- * it counts as quarantined.
- */
 function entryOf(row: Row): MemoryEntry {
-  const kept = {
-    owner: scopeOf(String(row['owner'])),
-    state: row['state'] === 'active' ? 'active' : 'quarantined',
-    expiresAt: Number(row['expires_at']),
-  } as const;
-  try {
-    const { seal, ...body } = parseJson(String(row['body'])) as unknown as MemoryEntry & { readonly seal?: string };
-    const entry: MemoryEntry = { ...body, ...kept };
-    return seal === sealOf(entry) ? entry : { ...entry, ...CHANGED };
-  } catch {
-    return { ...UNREADABLE, ...kept, ...CHANGED, id: String(row['id']), run: String(row['run']) };
-  }
-}
-
-const CHANGED = { state: 'quarantined', reason: 'the entry was changed outside of Sluice' } as const;
-const UNREADABLE = {
-  goal: null,
-  answer: null,
-  sources: [],
-  trust: 'untrusted',
-  validator: '',
-  at: 0,
-  released: null,
-} as const;
-
-function scopeOf(owner: string): MemoryScope {
-  const [tenant, user, agent, share] = JSON.parse(owner) as (string | null)[];
-  return { tenant: tenant ?? null, user: user ?? null, agent: agent ?? null, share: share ?? null };
+  const [id, owner, run] = [row['id'], row['owner'], row['run']].map(String) as [string, string, string];
+  const [state, body] = [String(row['state']), String(row['body'])];
+  return memoryEntry({ id, owner, run, state, expiresAt: Number(row['expires_at']), body });
 }

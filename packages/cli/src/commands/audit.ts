@@ -2,7 +2,6 @@
 import { hash } from 'node:crypto';
 import { auditRun } from '@sluice-internal/engine/audit';
 import type { Audit } from '@sluice-internal/engine/audit';
-import { attachmentsBeside, memoryBeside } from '@sluice-internal/store-sqlite';
 import {
   auditMemory,
   auditShared,
@@ -15,7 +14,7 @@ import { allOf, operate } from '@sluice-internal/engine/ports';
 import type { AttachmentStore, Cells, Store } from '@sluice-internal/engine/ports';
 import { detailsOf } from '@sluice-internal/engine/report';
 import type { RunId, RunState } from '@sluice-internal/kernel/ir';
-import { ServerKeys, closing, fileAt, isErased } from '@sluice-internal/library/host';
+import { ServerKeys, closing, dataOf, fileAt, isErased } from '@sluice-internal/library/host';
 import { FAILED, OK, plural, usage } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
@@ -87,7 +86,7 @@ async function auditAll(cli: Cli, given: string | undefined, trusted: string | n
       runs: await auditRuns(cli, store, ids, trusted),
       tombstones: await auditTombstones(store.index),
       shared: await auditShared(store.shared),
-      memory: await closing(memoryBeside(cli.db), (memory) => auditMemory(store, memory, cli.tenant)),
+      memory: await closing(dataOf(store, fileAt(cli.db)), ({ memory }) => auditMemory(store, memory, cli.tenant)),
       store: await auditStore(store),
     };
   });
@@ -103,18 +102,19 @@ async function auditStore({ journal }: Store) {
 
 async function auditRuns(
   cli: Cli,
-  { id, journal, index, shared }: Store,
+  store: Store,
   ids: readonly string[],
   trusted: string | null,
 ): Promise<readonly Audit[]> {
-  return closing(attachmentsBeside(cli.db), async (attachments) => {
+  const { id, journal, index, shared } = store;
+  return closing(dataOf(store, fileAt(cli.db)), async ({ attachments }) => {
     const results: Audit[] = [];
     const servers = new ServerKeys({ file: fileAt(cli.db) }).trusted();
     for (const run of ids) {
       const entry = await index.find(run);
       const { audit: chain, stored, state } = await auditRun(journal, run, entry, servers);
       const expected = chain.ok && state !== null ? await inputAttachments(shared, state) : [];
-      const checked = withAttachments(chain, attachments, expected);
+      const checked = await withAttachments(chain, attachments, expected);
       const checkpoints = (await journal.checkpoints?.(run)) ?? [];
       const { appends } = stored;
       results.push(withCheckpoints(checked, { store: id, run, appends, checkpoints, entry }, trusted));
@@ -135,14 +135,14 @@ async function inputAttachments(shared: Cells, { run, origin }: RunState): Promi
  * The audit of a run with its attachments: their data must have the hash under which the journal names it. `expected` are the
  * attachments of the input that no operator erased.
  */
-function withAttachments(
+async function withAttachments(
   audited: Audit,
   store: AttachmentStore,
   expected: readonly string[],
-): Audit & { readonly attachments: number } {
+): Promise<Audit & { readonly attachments: number }> {
   const { run, broken } = audited;
-  const ids = store.list(run);
-  const changed = ids.find((id) => isChanged(store, run, id));
+  const ids = await store.list(run);
+  const changed = await changedIn(store, run, ids);
   const missing = expected.find((id) => !ids.includes(id));
   if (broken !== null || (changed ?? missing) === undefined) return { ...audited, attachments: ids.length };
   const problem =
@@ -153,9 +153,12 @@ function withAttachments(
   return { ...audited, ok: false, broken: { seq: 0, last: 0, message }, attachments: ids.length };
 }
 
-function isChanged(store: AttachmentStore, run: RunId, id: string): boolean {
-  const found = store.find(run, id);
-  return found !== null && `sha256-${hash('sha256', found.data, 'hex')}` !== id;
+async function changedIn(store: AttachmentStore, run: RunId, ids: readonly string[]): Promise<string | undefined> {
+  for (const id of ids) {
+    const found = await store.find(run, id);
+    if (found !== null && `sha256-${hash('sha256', found.data, 'hex')}` !== id) return id;
+  }
+  return undefined;
 }
 
 /** The problem of a run, with its name. */

@@ -5,10 +5,16 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { attachmentFileOf, createPrivate, faultOf, memoryFileOf, piiFileOf } from '@sluice-internal/store-sqlite';
 import { usage } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
+import { isAddress } from '@sluice-internal/library/host';
 import { demandDatabase, demandOperator } from '../session/store.ts';
 
 export async function backupCommand(cli: Cli, file: string): Promise<void> {
   demandOperator(cli, 'a backup has the runs of all tenants');
+  if (isAddress(cli.db))
+    throw usage(
+      '`backup` copies database files, and this store is in Postgres',
+      'Use `pg_dump` or the backup of your server: see docs/deploy/postgres.md.',
+    );
   demandDatabase(cli, 'run-not-found', 'there is nothing to back up');
   checkTarget(file, cli.db);
   const files = [[cli.db, file] as const];

@@ -12,7 +12,8 @@ import {
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { discoverMcp } from '@sluice-internal/tools/mcp';
 import type { McpServer } from '@sluice-internal/tools/calls';
-import type { SluiceError } from '@sluice-internal/engine/ports';
+import { SluiceError } from '@sluice-internal/engine/ports';
+import { closing, isAddress, openStore, withoutPassword } from '@sluice-internal/library/host';
 import { PROVIDERS } from '@sluice-internal/kernel/catalog';
 import { requireModel, targetOf } from '@sluice-internal/models';
 import type { CompiledFlow } from '@sluice-internal/kernel/ir';
@@ -55,7 +56,8 @@ function finding(name: string, isGood: boolean, found: string, help: string): Fi
 }
 
 async function examine(db: string): Promise<readonly Finding[]> {
-  return [node(), sqlite(), ...disk(db), ...permissions(db), clock(), bubblewrap(), ...keys(process.env)];
+  const store = isAddress(db) ? [await server(db)] : [...disk(db), ...permissions(db)];
+  return [node(), sqlite(), ...store, clock(), bubblewrap(), ...keys(process.env)];
 }
 
 /** The prerequisites of the models, tools and MCP servers of a document. */
@@ -130,6 +132,22 @@ function walWorks(folder: string): Finding {
     return finding(name, false, reasonOf(error), 'use a local disk');
   } finally {
     if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Connects as a worker does, and makes nothing. */
+async function server(db: string): Promise<Finding> {
+  const name = 'database server';
+  try {
+    await closing(openStore(db, { readOnly: true }), async (store) => store.ready?.());
+    return { name, status: 'ok', found: `${withoutPassword(db)} has a store` };
+  } catch (error) {
+    return {
+      name,
+      status: 'bad',
+      found: reasonOf(error),
+      help: error instanceof SluiceError ? (error.help ?? '') : '',
+    };
   }
 }
 

@@ -1,14 +1,14 @@
 /** `sluice erase`: deletes the personal data, the attachments and the memory of a run. The journal keeps their tokens, and still verifies. */
 import { plural } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
-import { closing, eraseRun } from '@sluice-internal/library/host';
+import { closing, eraseRun, fileAt } from '@sluice-internal/library/host';
 import { currentUser } from '../session/ask-person.ts';
 import { findWholeRun, openFor, withStore } from '../session/store.ts';
 
 export async function eraseCommand(cli: Cli, given: string): Promise<void> {
   const run = await withStore(cli, (store) => findWholeRun(cli, store, given), false);
   const { erased, attachments, memory } = await closing(openFor(cli), (store) =>
-    eraseRun(store, cli.db, run, currentUser()),
+    eraseRun(store, fileAt(cli.db), run, currentUser()),
   );
   const lines = [
     ...(erased === 0

@@ -3,6 +3,7 @@ import { compileExpr, present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { checkExpression } from '@sluice-internal/compile/expressions';
 import { allOf } from '@sluice-internal/engine/ports';
+import { withoutPassword } from '@sluice-internal/library/host';
 import type { Store } from '@sluice-internal/engine/ports';
 import { readRun } from '@sluice-internal/engine/journal';
 import { recordOf } from '@sluice-internal/evals/journal';
@@ -79,7 +80,7 @@ export async function evalCommand(cli: Cli, file: string, options: Options<'eval
   });
   print(cli, result);
   if (replays && !result.cases.some(({ mode }) => mode === 'replay'))
-    cli.warn(`no stored run was replayed: \`${cli.db}\` has none`);
+    cli.warn(`no stored run was replayed: \`${withoutPassword(cli.db)}\` has none`);
   return result.failed > 0 || result.missed.length > 0 || result.comparisons.some(({ worse }) => worse) ? FAILED : OK;
 }
 

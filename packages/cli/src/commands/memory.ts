@@ -5,10 +5,9 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import { MemoryViolation, SluiceError, operate, textOf } from '@sluice-internal/engine/ports';
 import type { MemoryEntry, MemoryOperator, MemoryScope, MemoryStore } from '@sluice-internal/engine/ports';
 import { MEMORY_ACTS, MEMORY_RELEASED } from '@sluice-internal/engine/journal';
-import { memoryBeside } from '@sluice-internal/store-sqlite';
 import { framed, iso, oneLine, readWhole, table } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
-import { closing } from '@sluice-internal/library/host';
+import { closing, dataOf, fileAt } from '@sluice-internal/library/host';
 import { currentUser } from '../session/ask-person.ts';
 import type { OperatorOptions, Options } from '../table/command-table.ts';
 import { demandDatabase, openFor, withStore } from '../session/store.ts';
@@ -94,8 +93,10 @@ async function withMemory<Result>(
 ): Promise<Result> {
   demandDatabase(cli, 'memory-not-found', 'there is no memory');
   try {
-    return await closing(memoryBeside(cli.db), (memory) =>
-      work(memory, { operator: by, ...present({ tenant: cli.tenant }) }),
+    return await closing(openFor(cli), (store) =>
+      closing(dataOf(store, fileAt(cli.db)), ({ memory }) =>
+        work(memory, { operator: by, ...present({ tenant: cli.tenant }) }),
+      ),
     );
   } catch (error) {
     if (error instanceof MemoryViolation)

@@ -36,7 +36,7 @@ export async function migrateCommand(
   const world = { ...options, documentDir: dirname(file), functions };
   return withRunSession(cli, findOlder, given, world, async (session, { run: from, seq }) => {
     const names = Object.keys(functions);
-    const places = session.world.pins(flow, from);
+    const places = await session.world.pins(flow, from);
     const pins = names.length === 0 ? places : withDefinition(places, file, names);
     const by = options.as ?? currentUser();
     const { runtime, store, attachments } = session;

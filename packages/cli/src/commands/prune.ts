@@ -4,7 +4,7 @@ import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
 import { createRuntime } from '@sluice-internal/engine/worker';
 import { allOf } from '@sluice-internal/engine/ports';
 import type { RunEntry, Store } from '@sluice-internal/engine/ports';
-import { exportTo, forget } from '@sluice-internal/library/host';
+import { exportTo, fileAt, forget } from '@sluice-internal/library/host';
 import { makeFolder, plural, readSince, readWhole, usage } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
 import { resolve } from 'node:path';
@@ -101,6 +101,6 @@ async function remove(cli: Cli, store: Store, expired: readonly Expired[]): Prom
     expired.map(({ run }) => run),
     files,
   );
-  await forget(store, cli.db, removed);
+  await forget(store, fileAt(cli.db), removed);
   await store.compact?.();
 }

@@ -53,7 +53,7 @@ export async function runCommand(cli: Cli, file: string, options: Options<'run'>
     const { user, attach = [], run: id = newRunId() } = options;
     const attached = await session.world.attachInput(flow, id, given, { parts: true, files: attach });
     const input = definition === undefined ? (attached as Json) : await checkedInput(definition, attached);
-    const places = session.world.pins(flow, id);
+    const places = await session.world.pins(flow, id);
     refuseMissing(compiled, missingDiagnostics(compiled, 'error', await unloadableModules(flow, places, real)));
     const names = Object.keys(functions);
     const pins = {

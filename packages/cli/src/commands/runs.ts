@@ -4,6 +4,7 @@ import { present } from '@sluice-internal/kernel/expr';
 import { RUN_STATES } from '@sluice-internal/kernel/ir';
 import type { RunStatus } from '@sluice-internal/kernel/ir';
 import { allOf } from '@sluice-internal/engine/ports';
+import { isAddress } from '@sluice-internal/library/host';
 import type { ListedRun, Page, PageRequest, RunFilter, Store } from '@sluice-internal/engine/ports';
 import { iso, oneLine, plural, readSince, readWhole, table, usage } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
@@ -25,7 +26,7 @@ export async function runsCommand(cli: Cli, options: Options<'runs'>): Promise<v
   if (cli.json) cli.printJson(isPaged ? { items: entries.map(jsonOf), next } : entries.map(jsonOf));
   else if (entries.length === 0)
     cli.hint(
-      Object.keys(filter).length === 0 || !existsSync(cli.db)
+      Object.keys(filter).length === 0 || (!isAddress(cli.db) && !existsSync(cli.db))
         ? withCommandName('no runs yet; start one with `sluice run FILE`')
         : noneText(options, status),
     );

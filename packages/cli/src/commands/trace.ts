@@ -17,15 +17,15 @@ import { evolve, inputOf } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { RunState } from '@sluice-internal/kernel/ir';
 import type { FileOptions, SentMessage } from '@sluice-internal/models';
-import { attachmentsBeside } from '@sluice-internal/store-sqlite';
-import { closing, isErased, promptOf } from '@sluice-internal/library/host';
+import { closing, dataOf, fileAt, isErased, promptOf, storedFiles } from '@sluice-internal/library/host';
 import type { Options } from '../table/command-table.ts';
 import { detailOf } from '../view/notices.ts';
 import { readOptions, withRun } from '../session/store.ts';
 
 export async function traceCommand(cli: Cli, given: string, options: Options<'trace'>): Promise<void> {
   const after = readWhole('--after', options.after) ?? 0;
-  return withRun(cli, given, async ({ journal, shared }, run) => {
+  return withRun(cli, given, async (store, run) => {
+    const { journal, shared } = store;
     const reading = readOptions(cli, options);
     if (options.format === 'art' || options.format === 'otel') {
       const record = recordOf(await readRun(journal, run, reading));
@@ -34,8 +34,9 @@ export async function traceCommand(cli: Cli, given: string, options: Options<'tr
     const { program, events } = await streamRun(journal, run, reading);
     // Find an unreadable event before anything is printed: the output is one JSON document.
     if (cli.json) for (const _ of (await streamRun(journal, run, reading)).events);
-    await closing(attachmentsBeside(cli.db), async (store) => {
-      const files = { store, erased: await isErased(shared, run) };
+    await closing(dataOf(store, fileAt(cli.db)), async ({ attachments }) => {
+      const stored: FileOptions['stored'] = options.prompts === true ? await storedFiles(attachments, run) : new Map();
+      const files = { stored, erased: await isErased(shared, run) };
       const promptOfEvent = options.prompts === true ? createPrompter(program, files) : () => undefined;
       const format = { after, promptOfEvent, authoredOf: authoredIn(program.flow) };
       if (cli.json) await printAll(cli, jsonLines(events, format));
@@ -125,7 +126,7 @@ interface Prompted {
 type Prompter = (event: ChainedEvent) => Prompted | undefined;
 
 /** Must be called with every event in order. */
-function createPrompter(program: Program, files: Pick<FileOptions, 'store' | 'erased'>): Prompter {
+function createPrompter(program: Program, files: Pick<FileOptions, 'stored' | 'erased'>): Prompter {
   let state: RunState | null = null;
   return (event) => {
     state = evolve(state, event);

@@ -34,6 +34,7 @@ export async function withSession<Result>(
   const { options: world, script, missing, flags } = engineWorld(cli, options, flow);
   if (flow !== undefined) requireCalls({ ...world, ...present({ script }) }, flow, callsOf(flow));
   const store = given ?? openFor(cli);
+  await store.ready?.();
   const composed = composeEngine(
     {
       ...world,

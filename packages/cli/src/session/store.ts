@@ -1,5 +1,5 @@
 /** Opens the database for reading at the start of a command. Reading never creates one. */
-import { closing, forTenant, openStore, recordIn } from '@sluice-internal/library/host';
+import { closing, forTenant, isAddress, openStore, recordIn, withoutPassword } from '@sluice-internal/library/host';
 import { openMemory } from '@sluice-internal/engine/memory';
 import { didYouMean } from '@sluice-internal/compile/source';
 import type { RunId } from '@sluice-internal/kernel/ir';
@@ -19,7 +19,10 @@ export async function withStore<Result>(
   look: (store: Store) => Promise<Result>,
   readOnly = true,
 ): Promise<Result> {
-  return closing(openIfThere(cli, readOnly), look);
+  return closing(openIfThere(cli, readOnly), async (store) => {
+    await store.ready?.();
+    return look(store);
+  });
 }
 
 /** An empty store if no database exists yet. */
@@ -54,7 +57,7 @@ export function withRun<Result>(
 
 /** Finds a run by its id or by an unambiguous prefix. Throws `run-not-found`, also if there is no database. */
 export async function findRun(cli: Cli, store: Store, given: string): Promise<RunId> {
-  const { db } = cli;
+  const db = withoutPassword(cli.db);
   demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
   if ((await store.index.find(given)) !== null) return given;
   const removed = await store.index.removed(given);
@@ -92,7 +95,7 @@ export async function findWholeRun(cli: Cli, store: Store, given: string): Promi
   if (found === given) return found;
   throw new SluiceError(
     'run-not-found',
-    `there is no run \`${given}\` in \`${cli.db}\``,
+    `there is no run \`${given}\` in \`${withoutPassword(cli.db)}\``,
     `This command cannot be undone, so it takes whole ids. Did you mean \`${found}\`?`,
   );
 }
@@ -116,7 +119,11 @@ export function demandDatabase(
   message: string,
 ): void {
   if (isAbsent(cli))
-    throw new SluiceError(code, `${message}: no database at \`${cli.db}\` yet`, 'Name another one with `--db`.');
+    throw new SluiceError(
+      code,
+      `${message}: no database at \`${withoutPassword(cli.db)}\` yet`,
+      'Name another one with `--db`.',
+    );
 }
 
 /** Refuses a command on data that all tenants share. */
@@ -135,7 +142,8 @@ export function demandFlow(flow: string | undefined, runs: readonly { readonly f
 
 /** A missing database that the user named is a mistake in the command. */
 function isAbsent({ db, dbNamed }: Cli): boolean {
-  if (existsSync(db)) return false;
+  // The server says if there is none.
+  if (isAddress(db) || existsSync(db)) return false;
   if (!dbNamed) return true;
   throw new SluiceError(
     'journal-unavailable',

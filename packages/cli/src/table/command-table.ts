@@ -342,6 +342,20 @@ export const COMMANDS = {
     '--judge [model]': 'also ask an agent for the decisive step of a failed run: provider/model',
     '--script <file>': 'the replies of the judge, as the agent `judge`',
   },
+  worker: {
+    about: 'continue the runs of a database until it is stopped; any number can share one',
+    '--concurrency <number>': 'runs at a time; those that wait do not count. No limit by default',
+    '--drain <seconds>': { about: 'the time that calls in flight have after SIGTERM', default: '30' },
+    '--port <number>': 'the port of the health endpoint; a free one by default',
+    '--host <address>': 'the address of the health endpoint; 127.0.0.1 by default',
+    ...WORLD,
+  },
+  tenants: { about: 'the rights of people with SQL, for a store in Postgres' },
+  'tenants grant': {
+    about: 'let a role of the database read the rows of a tenant, and no others',
+    '<tenant>': 'the name of the tenant',
+    '<role>': 'a role of the database',
+  },
   serve: {
     about: 'serve flows over HTTP until it is stopped',
     '[folders...]': 'folders with documents; the current one by default',

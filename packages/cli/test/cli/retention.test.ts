@@ -155,15 +155,21 @@ describe('prune', () => {
     await sluice(['fork', 'r1', '--at', '1', '--script', script, '--run', 'f1'], { cwd });
     const journal = join(cwd, '.sluice/sluice.db');
     const attachments = attachmentsBeside(journal);
-    attachments.add('r1', { id: 'sha256-a', data: Buffer.of(1), mediaType: 'image/png', name: 'a', origin: 'tool' });
+    await attachments.add('r1', {
+      id: 'sha256-a',
+      data: Buffer.of(1),
+      mediaType: 'image/png',
+      name: 'a',
+      origin: 'tool',
+    });
     const db = new DatabaseSync(journal);
     db.exec("UPDATE flows SET text = 'x'");
     db.close();
     const pruned = await sluice(['prune', '--keep', '1'], { cwd });
     expect([pruned.status, pruned.stderr]).toEqual([1, expect.stringContaining('the graph of run `f1` is unreadable')]);
     expect(await runsOf(cwd)).toEqual(['f1']);
-    expect(attachments.list('r1')).toEqual([]);
-    attachments.close();
+    expect(await attachments.list('r1')).toEqual([]);
+    await attachments.close();
     const vault = openPiiStore(piiFileOf(journal));
     expect(await vault.owners()).toEqual(['r1']);
     await vault.close();

@@ -90,6 +90,7 @@ export type {
   Tombstone,
   WorkerId,
 } from './ports.ts';
+export { guardedMemory, memoryBody, memoryEntry } from './stored-memory.ts';
 export { newServerKey, serverKey } from './server-proof.ts';
 export type { ServerKey } from './server-proof.ts';
 export { thisProcess } from './process-owner.ts';
@@ -103,6 +104,7 @@ export type {
   ChainedEvent,
   Delta,
   Engine,
+  EngineHealth,
   EngineOptions,
   EventsOptions,
   FeedOptions,

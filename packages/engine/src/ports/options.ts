@@ -17,6 +17,7 @@ export const OPTIONS = {
     signingKey: 'less',
     serverKey: 'less',
     pickUp: 'less',
+    concurrency: 'less',
     leaseMs: 'free',
     snapshotEvery: 'free',
     limits: 'less',
@@ -77,6 +78,7 @@ export const OPTIONS = {
     login: 'free',
   },
   openSqlite: { busyMs: 'free', readOnly: 'less', onNotice: 'free', codec: 'less' },
+  openPostgres: { readOnly: 'less', onNotice: 'free', onViolation: 'free', pollMs: 'free' },
   /** The caller of a memory store. */
   memory: { operator: 'less', tenant: 'less' },
   /** Options of the command line, of all commands. Those that are not here are free. */

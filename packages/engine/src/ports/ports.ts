@@ -18,6 +18,7 @@ import type {
   Settled,
   TerminalCode,
 } from '@sluice-internal/kernel/ir';
+import type { MemoryStore } from './memory.ts';
 
 /** One transition of one run. The hash covers exactly these bytes. */
 export interface Append {
@@ -428,8 +429,10 @@ export interface Hint {
  * const own = createEngine({ journal: store });
  */
 export interface Store {
-  /** Random, made with the store. It is part of every idempotency key. */
+  /** Random, made with the store. It is part of every idempotency key. Known after `ready`. */
   readonly id: string;
+  /** Resolves when the store was reached, and rejects with the reason why it cannot be used. Absent: it is open. */
+  ready?(): Promise<void>;
   /** Only runs of this tenant exist in the store. Absent: the runs of all. */
   readonly tenant?: string;
   readonly journal: Journal;
@@ -439,6 +442,12 @@ export interface Store {
   readonly shared: Cells;
   /** The sealed values of personal data. Absent: they lie beside the database file, or last as long as the process. */
   readonly pii?: PiiStore;
+  /** Images and files of runs. Absent: they lie beside the database file, or last as long as the process. */
+  readonly attachments?: AttachmentStore;
+  /** What agents remember. Absent: it lies beside the database file, or lasts as long as the process. */
+  readonly memory?: MemoryStore;
+  /** How often a worker looks for work by itself, in milliseconds. Default 200. */
+  readonly pollMs?: number;
   /** Who can open it: this process, processes of this machine, or those of any machine. In a network no key is read from a file. */
   readonly reach: 'process' | 'machine' | 'network';
   /**
@@ -561,6 +570,8 @@ export interface PiiStore {
   releaseOf(run: RunId, token: string): Promise<string | null>;
   /** Deletes all values of a run permanently, and returns how many there were. */
   erase(run: RunId): Promise<number>;
+  /** The runs that have values. Absent: those of removed runs are not deleted. */
+  owners?(): Promise<readonly RunId[]>;
   close(): Promise<void>;
 }
 /**
@@ -569,13 +580,13 @@ export interface PiiStore {
  * const options = (attachments: AttachmentStore): CreateEngineOptions => ({ attachments });
  */
 export interface AttachmentStore {
-  add(run: RunId, attachment: StoredAttachment): void;
+  add(run: RunId, attachment: StoredAttachment): Promise<void>;
   /** Null if the run has no such attachment, also if another run has it. */
-  find(run: RunId, id: string): StoredAttachment | null;
-  list(run: RunId): readonly string[];
+  find(run: RunId, id: string): Promise<StoredAttachment | null>;
+  list(run: RunId): Promise<readonly string[]>;
   /** Removes the attachments of a run, and data that no other run uses. Returns how many there were. */
-  erase(run: RunId): number;
-  close(): void;
+  erase(run: RunId): Promise<number>;
+  close(): Promise<void>;
 }
 /** `input`: the operator gave it with the input of the run. `tool`: a tool returned it. */
 export type AttachmentOrigin = 'input' | 'tool';

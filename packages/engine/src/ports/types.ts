@@ -36,6 +36,8 @@ export interface EngineOptions {
    * questions whose time is over and which no call follows. A call is left to a process with the options of the run.
    */
   readonly pickUp?: boolean | 'timers';
+  /** How many runs it claims by itself at a time. Runs that wait for a person do not count. Default: no limit. */
+  readonly concurrency?: number;
   /** Throws if this engine must not continue a run with this origin. Its own starts are not checked. */
   readonly checkOrigin?: (run: RunId, origin: Origin) => void;
   /** A worker that has not renewed its lease for this long can lose its runs. Default 10 s. */
@@ -112,7 +114,7 @@ export interface ForkOptions {
   /** Replaces fields of the origin, such as the pins of changed code. */
   readonly origin?: Origin;
   /** Runs when the fork is known to be possible, before it is stored. */
-  readonly beforeStart?: () => void;
+  readonly beforeStart?: () => void | Promise<void>;
 }
 
 /**
@@ -135,7 +137,23 @@ export interface MigrateOptions {
   /** Replaces fields of the origin, such as the pins of the new version. */
   readonly origin?: Origin;
   /** Runs when the move is known to be possible, before anything is stored. */
-  readonly beforeStart?: (run: RunId) => void;
+  readonly beforeStart?: (run: RunId) => void | Promise<void>;
+}
+
+/**
+ * What an engine works on, and if it reaches its store.
+ * @example
+ * const isWell = ({ store, lease }: EngineHealth) => store === 'reached' && lease;
+ */
+export interface EngineHealth {
+  /** Runs in memory. */
+  readonly runs: number;
+  /** Calls in flight. */
+  readonly calls: number;
+  /** `away`: it waits until the store is back. `failed`: it has stopped. */
+  readonly store: 'reached' | 'away' | 'failed';
+  /** True while no other worker can take its runs. */
+  readonly lease: boolean;
 }
 
 /**
@@ -205,6 +223,13 @@ export interface Engine {
   /** Open questions to people, of all runs or of one. With a cursor or a limit: one page of them, the latest question first. */
   approvals(run?: RunId): Promise<readonly Waiting[]>;
   approvals(page: PageRequest): Promise<Page<Waiting>>;
+  /**
+   * Takes no further run and makes no further call. Resolves when the calls in flight have returned, or after this time; then
+   * `close` leaves the runs to other processes. Default 30 s.
+   */
+  drain(ms?: number): Promise<void>;
+  /** What it works on, and if it reaches its store. */
+  health(): EngineHealth;
   /** Aborts running calls and releases all runs. They can be resumed from the journal. */
   close(): Promise<void>;
 }

@@ -9,19 +9,31 @@ export function isAway(error: unknown): error is SluiceError {
   return error instanceof SluiceError && AWAY.has(error.code);
 }
 
-/** Shared values whose reads and changes wait for the store: the result of a call must not be lost because it is away. */
-export function patient(shared: Swapped, untilBack: (error: unknown) => Promise<void>): Swapped {
+/**
+ * Shared values whose reads and changes wait for the store: the result of a call must not be lost because it is away. No virtual time
+ * passes meanwhile: a store on another machine takes longer than one in memory, and the steps of a run must not depend on it.
+ */
+export function patient(
+  shared: Swapped,
+  untilBack: (error: unknown) => Promise<void>,
+  busy: () => (() => void) | undefined = () => undefined,
+): Swapped {
   const retried = async <T>(work: () => Promise<T>): Promise<T> => {
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        await untilBack(error);
+    const done = busy();
+    try {
+      for (;;) {
+        try {
+          return await work();
+        } catch (error) {
+          await untilBack(error);
+        }
       }
+    } finally {
+      done?.();
     }
   };
   const get: Swapped['get'] = (key) => retried(() => shared.get(key));
-  const swap: Swapped['swap'] = async (key, version, value, act) => {
+  const trySwap: Swapped['swap'] = async (key, version, value, act) => {
     for (;;) {
       try {
         return await shared.swap(key, version, value, act);
@@ -33,5 +45,6 @@ export function patient(shared: Swapped, untilBack: (error: unknown) => Promise<
       }
     }
   };
+  const swap: Swapped['swap'] = (...given) => retried(() => trySwap(...given));
   return { get, swap };
 }

@@ -35,6 +35,9 @@ const DROP_GRACE_MS = 1000;
 export class Dispatcher {
   readonly #options: DispatchOptions;
   #stopped = false;
+  #draining = false;
+  /** Calls that were made and have not returned. */
+  #inFlight = 0;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
@@ -43,6 +46,15 @@ export class Dispatcher {
   /** Drops every result that arrives from now on. */
   stop(): void {
     this.#stopped = true;
+  }
+
+  /** Starts no further call. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
   /** Carries out the commands of a turn that is stored, or of a run that was just loaded. */
@@ -166,16 +178,20 @@ export class Dispatcher {
   #start(owned: OwnedRun, call: RunningCall): void {
     const { guard, holdsLease } = this.#options;
     const { command } = call;
-    if (!owned.calls.has(command.key, command.attempt)) return;
+    // The next owner of the run makes it.
+    if (this.#draining || !owned.calls.has(command.key, command.attempt)) return;
     if (!holdsLease()) return void this.#startOnceRenewed(owned, call);
     const start = {
       isAllowed: (): boolean => holdsLease() && owned.calls.has(command.key, command.attempt),
       made: (): void => void (call.started = true),
     };
-    perform(guard, call, start, owned).then(
-      (performed) => this.#returned(owned, command, performed),
-      () => this.#start(owned, call),
-    );
+    this.#inFlight += 1;
+    perform(guard, call, start, owned)
+      .finally(() => (this.#inFlight -= 1))
+      .then(
+        (performed) => this.#returned(owned, command, performed),
+        () => this.#start(owned, call),
+      );
   }
 
   /**

@@ -27,6 +27,11 @@ import { allOf } from '../ports/page.ts';
 import type { PageRequest, RunFilter } from '../ports/ports.ts';
 import type { Engine, EngineOptions, EventsOptions, Report } from '../ports/types.ts';
 
+/** How often a run of another process is looked at, when no hint comes. */
+const WAIT_MS = 1000;
+
+const DRAIN_MS = 30_000;
+
 export function createRuntime(options: EngineOptions): Engine {
   const host = new Host(options);
   const ownership = new Ownership(host, options.pickUp ?? true);
@@ -76,6 +81,13 @@ export function createRuntime(options: EngineOptions): Engine {
       host.feed.follow(journal, run, { after, live, deltas, signal })) as Engine['events'],
     feed: (options = {}) => host.changes.follow(options),
     ...listsOf(host),
+    drain: (ms = DRAIN_MS) => host.drain(ms),
+    health: () => ({
+      runs: host.worker.runs.size,
+      calls: host.worker.inFlight,
+      store: host.fault !== null ? 'failed' : host.isCut ? 'away' : 'reached',
+      lease: host.lease.holds(),
+    }),
     close: () => (closing ??= close()),
   };
 }
@@ -146,6 +158,10 @@ export function unknownApproval(id: string): SluiceError {
   return new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
 }
 
+function waitMs({ pollMs = POLL_MS }: Host['store']): number {
+  return Math.min(pollMs, WAIT_MS);
+}
+
 /** Resolves when the run has ended or is suspended, here or in another process. */
 async function wait(host: Host, run: RunId): Promise<void> {
   const { worker, store, broken, toReclaim, clock } = host;
@@ -160,7 +176,7 @@ async function wait(host: Host, run: RunId): Promise<void> {
       const entry = await host.patiently(() => store.index.find(run));
       if (entry === null) throw unknownRun(run);
       if (entry.status !== 'running' && entry.status !== 'pending') return;
-      await host.hints.next(run, POLL_MS);
+      await host.hints.next(run, waitMs(store));
       continue;
     }
     await host.untilIdle(run);

@@ -54,7 +54,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
     spent: spentIn(state),
   });
   try {
-    options.beforeStart?.();
+    await options.beforeStart?.();
     worker.runs.set(run, owned);
     await Promise.all(facts.map((fact) => host.send(owned, fact)));
   } catch (error) {

@@ -23,6 +23,7 @@ import { Worker } from './worker.ts';
 
 const AWAY_MIN_MS = 50;
 const AWAY_MAX_MS = 5_000;
+const DRAIN_POLL_MS = 20;
 
 export class Host {
   readonly store: Store;
@@ -45,6 +46,10 @@ export class Host {
   endBroken: ((run: RunId, why: string) => Promise<void>) | null = null;
   fault: Error | null = null;
   closing = false;
+  /** No further run is taken, and no further call is made. */
+  draining = false;
+  /** How many runs this process takes by itself at a time. */
+  readonly concurrency: number;
   /** How often the store was away. */
   timesAway = 0;
   readonly performer: EngineOptions['performer'];
@@ -73,11 +78,13 @@ export class Host {
     signing,
     trustedServers,
     quotas,
+    concurrency = Infinity,
     worstCase = () => ({ tokens: null, costMicros: null }),
     onFault,
     onNotice,
   }: EngineOptions) {
     this.store = store;
+    this.concurrency = concurrency;
     this.opened = openRunsOf(store.journal);
     this.feed = new Feed(this.opened, (work) => this.patiently(work));
     this.hints = new Hints(store, (runs) => this.feed.wake(runs));
@@ -94,11 +101,15 @@ export class Host {
     this.worker = new Worker({
       journal: store.journal,
       performer,
-      shared: patient(store.shared, (error) => this.untilBack(error)),
+      shared: patient(
+        store.shared,
+        (error) => this.untilBack(error),
+        () => this.clock.busy?.(),
+      ),
       clock: this.clock,
       snapshotEvery,
       limits: this.limits,
-      store: store.id,
+      store,
       ...(signing === undefined ? {} : { signing }),
       listeners: this.feed,
       holdsLease: () => this.lease.holds(),
@@ -187,6 +198,14 @@ export class Host {
         await this.untilBack(error);
       }
     }
+  }
+
+  /** Takes no further run and makes no further call. Resolves when those in flight have returned, or after this time. */
+  async drain(ms: number): Promise<void> {
+    this.draining = true;
+    this.worker.drain();
+    for (const end = performance.now() + ms; this.worker.inFlight > 0 && performance.now() < end;)
+      await sleep(DRAIN_POLL_MS);
   }
 
   /** True while the store is away. */

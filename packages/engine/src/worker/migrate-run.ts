@@ -39,7 +39,7 @@ export async function migrateRun(host: Host, ownership: Ownership, parent: RunId
   if (worker.runs.has(run) || (await store.index.find(run)) !== null)
     throw await takenId(host, run, state.origin.tenant);
   await reserveFor(host, parent, owned);
-  options.beforeStart?.(run);
+  await options.beforeStart?.(run);
   if (begun === null) await end(host, ownership, past, { type: 'move', by: options.by, to: run });
   worker.runs.set(run, owned);
   try {

@@ -53,7 +53,7 @@ export class Ownership {
       () => undefined,
     );
     const poll = (): void => void (this.#polling = this.#polling.then(() => this.#poll()));
-    this.#timer = setInterval(poll, POLL_MS);
+    this.#timer = setInterval(poll, host.store.pollMs ?? POLL_MS);
     this.#timer.unref();
     host.hints.onMail = poll;
     host.endBroken = (run, why) => this.#endBroken(run, why);
@@ -257,23 +257,34 @@ export class Ownership {
   }
 
   async #poll(): Promise<void> {
-    const { store, worker, toReclaim } = this.#host;
+    const { toReclaim } = this.#host;
     if (this.#isStopped() || this.#host.isCut) return;
     this.#followClock();
     try {
       await this.#findOwned();
       await this.#takeMail();
       if (this.#pickUp === 'timers') await this.#endWaits();
-      else if (this.#pickUp)
-        for (const run of await store.leases.claim(worker.id, {
-          limit: CLAIM_MAX,
-          except: [...this.#leftToOthers],
-        }))
-          toReclaim.add(run);
+      else if (this.#pickUp && !this.#host.draining && this.#room() > 0) await this.#pickRuns();
       for (const run of toReclaim) await this.#reclaim(run);
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** A run that waits was claimed for its mail, which is taken while this process owns it. */
+  async #pickRuns(): Promise<void> {
+    const { store, worker, toReclaim } = this.#host;
+    const found = await store.leases.claim(worker.id, { limit: this.#room(), except: [...this.#leftToOthers] });
+    for (const run of found) toReclaim.add(run);
+    if (found.length > 0) await this.#takeMail();
+  }
+
+  /** How many runs more this process takes by itself. Runs that wait do not count. */
+  #room(): number {
+    const { worker, concurrency } = this.#host;
+    if (concurrency === Infinity) return CLAIM_MAX;
+    const working = [...worker.runs.values()].filter((owned) => !isSuspended(owned)).length;
+    return Math.max(0, Math.min(CLAIM_MAX, concurrency - working - this.#host.toReclaim.size));
   }
 
   /** When the answer to a claim or a release was lost, this process may own runs that it does not have in memory. */
@@ -349,7 +360,7 @@ export class Ownership {
       toReclaim.delete(run);
       if (isOverQuota(error)) this.#waitForRoom(run, error);
       else if (lacksKey(error)) this.#host.refuse(run, error);
-      else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
+      else if (isForOthers(error)) this.#leaveToOthers(run, error);
       else if (!broken.has(run)) throw error;
     }
   }
@@ -393,7 +404,7 @@ export class Ownership {
       return await this.acquire(run, { checks: type !== 'cancel' });
     } catch (error) {
       if (lacksKey(error)) this.#host.refuse(run, error);
-      else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
+      else if (isForOthers(error)) this.#leaveToOthers(run, error);
       else if (!isOverQuota(error)) throw error;
       else this.#waitForRoom(run, error);
       return null;
@@ -432,6 +443,11 @@ export class Ownership {
 interface LoadedRun {
   readonly owned: OwnedRun;
   readonly verified: VerifiedRun | AllVerified;
+}
+
+/** Another process has what the run needs: its script, or its folder. */
+function isForOthers(error: unknown): error is SluiceError {
+  return hasCode(error, 'scripted-run') || hasCode(error, 'not-here');
 }
 
 function isOverQuota(error: unknown): error is SluiceError {

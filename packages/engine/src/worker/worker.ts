@@ -28,8 +28,8 @@ export interface WorkerOptions {
   readonly clock: Clock;
   readonly snapshotEvery: number;
   readonly limits?: RunLimits;
-  /** The id of the store. */
-  readonly store?: string;
+  /** The store, for its id. */
+  readonly store?: { readonly id: string };
   readonly signing?: EngineOptions['signing'];
   /** After the events are stored. */
   readonly onTurn: (owned: OwnedRun, events: readonly Event[], previousHead: string) => void;
@@ -91,6 +91,16 @@ export class Worker {
       send: (owned, message) => this.send(owned, message),
       rest: (owned) => options.onIdle(owned),
     });
+  }
+
+  /** Starts no further call. */
+  drain(): void {
+    this.#dispatcher.drain();
+  }
+
+  /** Calls that were made and whose results are not stored yet. */
+  get inFlight(): number {
+    return this.#dispatcher.inFlight + (this.#working ? 1 : 0);
   }
 
   /** Takes a run into this process without performing anything. */
@@ -291,12 +301,12 @@ export class Worker {
   }
 
   #checkpointOf(owned: OwnedRun, { after, count, hash: head, at }: Append): Append['checkpoint'] | null {
-    const { signing, store = '' } = this.#options;
+    const { signing, store = { id: '' } } = this.#options;
     if (signing === undefined) return null;
     const seq = after + count;
     if (owned.state?.outcome === null && seq - owned.signedSeq < (signing.every ?? SIGN_EVERY)) return null;
     owned.signedSeq = seq;
-    return signing.signer.sign(store, owned.run, { seq, head, at });
+    return signing.signer.sign(store.id, owned.run, { seq, head, at });
   }
 
   #takeTurn(owned: OwnedRun): Turn | null {

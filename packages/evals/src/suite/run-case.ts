@@ -47,7 +47,11 @@ export async function runCase(given: CaseRun): Promise<Measured> {
   const store = openMemory();
   const engine = createRuntime({ store, performer: wrap(world.performer), clock: world.clock, pickUp: false });
   try {
-    const run = await engine.start(flow, { input: given.input, seed: given.seed, origin: { pins: world.pins(flow) } });
+    const run = await engine.start(flow, {
+      input: given.input,
+      seed: given.seed,
+      origin: { pins: await world.pins(flow) },
+    });
     await engine.wait(run);
     await given.inspect?.(store, run);
     return await measureRun(store.journal, run);

@@ -6,7 +6,7 @@ import { didYouMean } from '@sluice-internal/compile/source';
 import { SluiceError, refuseEmpty } from '@sluice-internal/engine/ports';
 import { createFolder, systemFolderAt } from '@sluice-internal/platform';
 import type { ResourceLimits } from '@sluice-internal/tools/calls';
-import { fileAt, withoutPassword } from '../host/location.ts';
+import { fileAt, isAddress, withoutPassword } from '../host/location.ts';
 import { usage } from './context.ts';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -124,15 +124,16 @@ const SHELL_LIMITS: { readonly [name: string]: { readonly key: keyof ResourceLim
 };
 const SIZE_UNITS: { readonly [unit: string]: number } = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3 };
 
-/** The path of the database file. Refuses a store in memory, because other commands could not find its runs. */
+/** The address of a database, or the path of its file. Refuses a store in memory, because other commands could not find its runs. */
 export function readDatabase(given: string): string {
   const refused = (help: string): Error =>
     usage(
-      `\`--db\` takes the path of a file, not ${given.trim() === '' ? 'an empty name' : `\`${withoutPassword(given)}\``}`,
+      `\`--db\` takes the path of a file or the address of a database, not ${given.trim() === '' ? 'an empty name' : `\`${withoutPassword(given)}\``}`,
       help,
     );
   let file: string | undefined;
   try {
+    if (isAddress(given)) return given;
     file = fileAt(given);
   } catch (error) {
     throw error instanceof SluiceError ? refused(error.help ?? '') : error;

@@ -1,5 +1,5 @@
 /** Retention outside of the journal: exports runs before they are removed, and deletes their data afterwards. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createFolder } from '@sluice-internal/platform';
 import type { RunId } from '@sluice-internal/kernel/ir';
@@ -7,8 +7,8 @@ import { eachOf } from '@sluice-internal/engine/ports';
 import type { EngineOptions, Store } from '@sluice-internal/engine/ports';
 import { exportRun } from '@sluice-internal/engine/audit';
 import { readRun } from '@sluice-internal/engine/journal';
-import { attachmentsBeside, memoryBeside, openPiiStore, piiFileOf } from '@sluice-internal/store-sqlite';
 import { closing } from './closing.ts';
+import { dataOf } from './run-data.ts';
 
 /** The options of an engine on this store. Without a file there is no data beside the journal. */
 export function retentionOptions(
@@ -19,7 +19,7 @@ export function retentionOptions(
   return {
     exportRun: (run, folder) => exportTo(store, run, folder),
     onRemoved: (runs) => {
-      if (journal === undefined) return;
+      if (journal === undefined && store.attachments === undefined) return;
       forget(store, journal, runs).catch((error: unknown) => {
         onNotice?.(`data beside the journal was not deleted: ${(error as Error).message}`);
       });
@@ -41,18 +41,14 @@ export async function exportTo(store: Store, run: RunId, folder: string): Promis
  * Deletes the attachments, the memory and the personal data of removed runs. Personal data comes last, because it stays if a run
  * cannot be read that may need it.
  */
-export async function forget(store: Store, journal: string, runs: readonly RunId[]): Promise<void> {
-  await closing(attachmentsBeside(journal), (attachments) => {
-    for (const run of runs) attachments.erase(run);
-  });
-  await closing(memoryBeside(journal), async (memory) => {
+export async function forget(store: Store, journal: string | undefined, runs: readonly RunId[]): Promise<void> {
+  await closing(dataOf(store, journal), async ({ attachments, memory, vault }) => {
+    for (const run of runs) await attachments.erase(run);
     await memory.eraseRuns(runs);
     await memory.eraseExpired(Date.now());
+    const sealed = vault();
+    for (const run of await unused(store, (await sealed?.owners?.()) ?? [])) await sealed?.erase(run);
   });
-  if (existsSync(piiFileOf(journal)))
-    await closing(openPiiStore(piiFileOf(journal)), async (vault) => {
-      for (const run of await unused(store, await vault.owners())) await vault.erase(run);
-    });
 }
 
 /** The removed runs whose values no fork of them needs any more. */

@@ -29,13 +29,22 @@ export function forTenant(store: Store, tenant: string, { record }: TenantOption
   const isForeign = async (run: RunId): Promise<boolean> =>
     !(await isMine(run)) && (await store.index.find(run)) !== null;
   return {
-    ...store,
+    ...withoutId(store),
+    get id() {
+      return store.id;
+    },
     tenant,
     journal: journalOf(store.journal, tenant, isMine, isForeign),
     leases: leasesOf(store.leases, tenant, isMine),
     mail: mailOf(store.mail, isMine),
     index: indexOf(store.index, tenant, isMine),
   };
+}
+
+/** A store on another machine has no id before it was reached. */
+function withoutId(store: Store): Omit<Store, 'id'> {
+  const { id: _, ...rest } = Object.getOwnPropertyDescriptors(store);
+  return Object.defineProperties({}, rest) as Omit<Store, 'id'>;
 }
 
 /** Records that a tenant tried to reach a run of another one. */

@@ -5,9 +5,11 @@ import { createVault } from '@sluice-internal/pii';
 import type { OpenVault, TakeNumber, Vault } from '@sluice-internal/pii';
 import { SluiceError, piiKey, update } from '@sluice-internal/engine/ports';
 import type { AttachmentStore, EngineOptions, PiiStore, Store } from '@sluice-internal/engine/ports';
-import { IN_MEMORY, attachmentsBeside, memoryBeside, openPiiStore, piiFileOf } from '@sluice-internal/store-sqlite';
+import { IN_MEMORY, openPiiStore, piiFileOf } from '@sluice-internal/store-sqlite';
+import { dataOf } from './run-data.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 import { openStore } from './open-store.ts';
+import { openMemory } from '@sluice-internal/engine/memory';
 
 /**
  * Personal data, attachments and memory of the runs lie beside the journal, unless the program brings stores of its own. Without a
@@ -16,16 +18,14 @@ import { openStore } from './open-store.ts';
 export function worldBeside(
   file: string | undefined,
   options: WorldOptions & { readonly onNotice?: EngineOptions['onNotice'] },
-  given?: Store,
+  store: Pick<Store, 'attachments' | 'memory' | 'pii' | 'reach' | 'shared'> = openMemory(),
 ): { readonly world: World; readonly attachments: AttachmentStore; close(): Promise<void> } {
-  const {
-    attachments = attachmentsBeside(file ?? IN_MEMORY),
-    toolOptions: { memory = memoryBeside(file ?? IN_MEMORY) } = {},
-  } = options;
+  const data = dataOf(store, file);
+  const { attachments = data.attachments, toolOptions: { memory = data.memory } = {} } = options;
   const vault =
     options.vault ??
-    (given !== undefined && (given.pii !== undefined || given.reach === 'network')
-      ? vaultIn(given)
+    (store.pii !== undefined || store.reach === 'network'
+      ? vaultIn(store)
       : file === undefined
         ? vaultInProcess()
         : vaultBeside(file, (message) => options.onNotice?.(message, 'key')));
@@ -33,8 +33,7 @@ export function worldBeside(
   const close = async (): Promise<void> => {
     await world.close();
     if (options.vault === undefined) await (vault as ClosingVault).close();
-    if (options.attachments === undefined) attachments.close();
-    if (options.toolOptions?.memory === undefined) await memory.close?.();
+    await data.close();
   };
   return { world, attachments, close };
 }
@@ -74,7 +73,7 @@ export function vaultBeside(journal: string, onNotice?: (message: string) => voi
 }
 
 /** The store that the program opened keeps the values. The program closes it. */
-function vaultIn(store: Store): ClosingVault {
+function vaultIn(store: Pick<Store, 'pii' | 'reach' | 'shared'>): ClosingVault {
   const { pii, reach, shared } = store;
   const open: OpenVault = (keyFile, documentDir = '.') => {
     const key = piiKey({ reach, keyFile: keyFile === undefined ? undefined : resolve(documentDir, keyFile) });

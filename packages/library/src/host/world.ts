@@ -106,7 +106,7 @@ export interface World {
   readonly performer: Performer;
   readonly clock: Clock;
   /** The place, the code and the attachments to pin a run to. Throws if a module lies where an agent can write. */
-  pins(flow: CompiledFlow, run?: RunId): Pins;
+  pins(flow: CompiledFlow, run?: RunId): Promise<Pins>;
   /** Throws a SluiceError if the world lacks a model, a key or a tool for these calls. */
   require(flow: CompiledFlow, calls: Iterable<NeededCall>): void;
   /**
@@ -134,9 +134,9 @@ export function createWorld(options: WorldOptions, data: WorldData): World {
   return {
     performer: withPii(withAnswers(custom === undefined ? composed : withPolicy(custom)), pipelines),
     clock: options.clock ?? (isVirtual ? createVirtualClock() : realClock),
-    pins: (flow, run) => {
+    pins: async (flow, run) => {
       const { documentDir = '.', workDir } = options.toolOptions ?? {};
-      const ids = run === undefined ? [] : attachments.list(run);
+      const ids = run === undefined ? [] : await attachments.list(run);
       return { ...pinsOf(flow, { documentDir, workDir }), ...(ids.length === 0 ? {} : { attachments: ids }) };
     },
     require: (flow, calls) => requireCalls(options, flow, calls),
@@ -156,7 +156,7 @@ export function createWorld(options: WorldOptions, data: WorldData): World {
       });
       // A run that is refused leaves nothing in the store.
       requireTaken(refs, models);
-      for (const each of read) attachments.add(run, each);
+      for (const each of read) await attachments.add(run, each);
       return value;
     },
     close: () => composed.close(),

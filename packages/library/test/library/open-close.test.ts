@@ -51,7 +51,8 @@ describe('a location', () => {
     ['sqlite:runs.db?mode=ro', 'no parameters'],
     ['sqlite:100%.db', '%25'],
     ['sqlit:runs.db', 'Did you mean `sqlite:`?'],
-    ['postgres://ann:secret@host/runs?password=secret', 'Name a file'],
+    ['mysql://ann:secret@host/runs?password=secret', 'Name a file'],
+    ['postgres://ann:secret@host/runs?password=secret', 'Known are `schema` and `sslmode`'],
     ['backup:runs.db', 'begins with `./`'],
   ])('%j is refused with one error, which shows no password', (journal, help) => {
     const wrong = { code: 'journal-unavailable', help: expect.stringContaining(help) };

@@ -93,15 +93,15 @@ export function workDirOf(pins: Pins | undefined, run: string, otherwise: string
 }
 
 /** Copies the attachments of a run to the run that continues it; also its folder, if every run has its own. Files have their current content. */
-export function copyFiles(
+export async function copyFiles(
   pins: Pins | undefined,
   attachments: AttachmentStore | undefined,
   parent: RunId,
   run: RunId,
-): void {
-  for (const id of attachments?.list(parent) ?? []) {
-    const attachment = attachments?.find(parent, id) ?? null;
-    if (attachment !== null) attachments?.add(run, attachment);
+): Promise<void> {
+  for (const id of (await attachments?.list(parent)) ?? []) {
+    const attachment = (await attachments?.find(parent, id)) ?? null;
+    if (attachment !== null) await attachments?.add(run, attachment);
   }
   if (pins?.workRoot === undefined || pins.workDir !== undefined) return;
   const from = join(pins.workRoot, parent);

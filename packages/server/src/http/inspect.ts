@@ -7,7 +7,7 @@ import type { OpenedRun } from '@sluice-internal/engine/ports';
 import { callsIn, tracedArgs } from '@sluice-internal/engine/report';
 import type { RunCall } from '@sluice-internal/engine/report';
 import type { EngineView } from '@sluice-internal/library';
-import { differencesOf, isErased, promptOf } from '@sluice-internal/library/host';
+import { differencesOf, isErased, promptOf, storedFiles } from '@sluice-internal/library/host';
 import { Refusal } from './problem.ts';
 import type { Services } from './services.ts';
 
@@ -34,8 +34,9 @@ export async function callAt(
   if (asked === null) return shown;
   const { state, pending } = asked;
   if (kind === 'model') {
-    const files = { store: attachments, erased: await isErased(store.shared, run) };
-    return { ...shown, prompt: promptOf(program, state, pending, files) };
+    const stored = await storedFiles(attachments, state.run);
+    const erased = await isErased(store.shared, run);
+    return { ...shown, prompt: promptOf(program, state, pending, { stored, erased }) };
   }
   const { args = null } = inputOf(program, state, pending);
   return { ...shown, args, ...(kind === 'tool' ? tracedArgs(program, state, call, calls, args) : {}) };

@@ -37,16 +37,17 @@ export class Uploads {
     if (stored.id !== id)
       throw new Refusal('bad-attachment', `the data has the hash ${stored.id}`, { help: 'PUT it under this name.' });
     const [bucket = '', before = ''] = bucketsOf(tenant);
-    if (this.#attachments.list(bucket).length + this.#attachments.list(before).length >= UPLOADS_MAX)
+    const known = [await this.#attachments.list(bucket), await this.#attachments.list(before)].flat();
+    if (known.length >= UPLOADS_MAX)
       throw new Refusal('too-many-requests', `there are ${UPLOADS_MAX} attachments that were uploaded in two days`);
     await this.#note(bucket);
-    this.#attachments.add(bucket, stored);
+    await this.#attachments.add(bucket, stored);
     return ref;
   }
 
-  find(tenant: string | null, id: string): StoredAttachment | null {
+  async find(tenant: string | null, id: string): Promise<StoredAttachment | null> {
     for (const bucket of bucketsOf(tenant)) {
-      const found = this.#attachments.find(bucket, id);
+      const found = await this.#attachments.find(bucket, id);
       if (found !== null) return found;
     }
     return null;
@@ -61,7 +62,7 @@ export class Uploads {
       const kept = known.filter((each) => !isOld(each));
       return [[...new Set([...kept, bucket])], known.filter(isOld)];
     });
-    for (const each of old) this.#attachments.erase(each);
+    for (const each of old) await this.#attachments.erase(each);
   }
 }
 
@@ -87,7 +88,7 @@ export async function withUploads(
     const { attachment: id, name = 'attachment', ...others } = value;
     if (typeof id !== 'string' || !UPLOAD_ID.test(id) || typeof name !== 'string' || Object.keys(others).length > 0)
       return undefined;
-    const found = uploads.find(tenant, id);
+    const found = await uploads.find(tenant, id);
     if (found === null)
       throw new Refusal('bad-attachment', `there is no attachment \`${id}\``, {
         help: 'PUT it to /v1/attachments first.',

@@ -32,7 +32,7 @@ export function attachmentRoutes(app: App, services: Services): void {
       ...{ answers: { 200: Reference, 201: Reference }, errors: ['bad-attachment'] },
     },
     async ({ params: { hash }, who, bytes, context }) => {
-      const isNew = uploads.find(who.tenant, hash) === null;
+      const isNew = (await uploads.find(who.tenant, hash)) === null;
       const declared = context.req.header('content-type');
       const mediaType = declared === undefined || declared.startsWith(ANY) ? undefined : declared;
       return json(await uploads.add(who.tenant, hash, bytes, mediaType), isNew ? 201 : 200);
@@ -49,7 +49,7 @@ export function attachmentRoutes(app: App, services: Services): void {
     async ({ params: { hash }, query: { run }, who }) => {
       if (!who.content) throw new Refusal('access-denied', 'this needs a caller who may see content');
       if (run !== undefined) await (await services.view(who)).get(run);
-      const found = run === undefined ? uploads.find(who.tenant, hash) : attachments.find(run, hash);
+      const found = await (run === undefined ? uploads.find(who.tenant, hash) : attachments.find(run, hash));
       if (found === null) throw new Refusal('attachment-not-found', `there is no attachment \`${hash}\``);
       return new Response(new Uint8Array(found.data), {
         headers: {

@@ -158,7 +158,8 @@ test('a new key: all processes read both, `rekey` seals the rest, no hash change
   const before = await headsIn(path, codec('a'));
   const overlapping = openSqlite(path, { codec: codec('a', 'b') });
   const store = openSqlite(path, { codec: codec('b', 'a') });
-  const engine = createEngine({ journal: store, script: SCRIPT });
+  // The mail of the run that waits stays in the store.
+  const engine = createEngine({ journal: store, script: SCRIPT, pickUp: false });
   await (await engine.run(FLOW, MARK, { id: 'r_new' })).waiting();
   expect((await overlapping.journal.load('r_new'))?.appends.length).toBeGreaterThan(0);
   await addSnapshot(overlapping);
@@ -280,8 +281,8 @@ test('attachments and memory are sealed, found, and sealed again', async () => {
   await inClear.add(owner, entry, [1, 2]);
   await inClear.close();
   const clear = attachmentsBeside(path, codec());
-  clear.add('r_1', picture);
-  clear.close();
+  await clear.add('r_1', picture);
+  await clear.close();
   expect(foundIn(path)).toEqual(['sluice.db.attachments', 'sluice.db.memory']);
   const attachments = attachmentsBeside(path, codec('a'));
   const memory = openMemoryStore(`${path}.memory`, { codec: codec('a') });
@@ -289,16 +290,16 @@ test('attachments and memory are sealed, found, and sealed again', async () => {
   expect([attachments.rekey(), memory.rekey()]).toEqual([0, 0]);
   expect(foundIn(path)).toEqual([]);
   expect(foundIn(path, MARK.toLowerCase())).toEqual([]);
-  expect(attachments.find('r_1', 'sha256-1')).toEqual({ ...picture, data });
+  expect(await attachments.find('r_1', 'sha256-1')).toEqual({ ...picture, data });
   const query = { now: 2, text: 'tree', only: true };
   expect((await memory.find(owner, query)).map(({ id, state }) => [id, state])).toEqual([['m_1', 'active']]);
   expect(await memory.find(owner, { ...query, text: 'lake' })).toEqual([]);
   expect((await memory.find(owner, { now: 2, vector: [1, 2], only: true })).map(({ id }) => id)).toEqual(['m_1']);
-  attachments.close();
+  await attachments.close();
   await memory.close();
   const without = attachmentsBeside(path, codec('b'));
-  expect(() => without.find('r_1', 'sha256-1')).toThrow(expect.objectContaining({ code: 'journal-key' }));
-  without.close();
+  await expect(without.find('r_1', 'sha256-1')).rejects.toMatchObject({ code: 'journal-key' });
+  await without.close();
 });
 
 test('a run whose key is missing is refused alone', async () => {

@@ -64,7 +64,7 @@ export function attachForTools(
     const place = { folders: [workDir], http, holdsSecret, protectName: (name: string) => protectName(call, name) };
     try {
       const { stored, ref } = await readAttachment(source, 'tool', place);
-      store.add(call.command.run, stored);
+      await store.add(call.command.run, stored);
       return ref;
     } catch (error) {
       throw error instanceof PerformError ? error : fail('semantic', 'AttachmentError', reasonOf(error));

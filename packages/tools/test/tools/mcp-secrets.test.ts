@@ -46,7 +46,13 @@ async function calling(tool: string, document: object, functions: object = {}) {
     if (event.type === 'run.ended') break;
   }
   const results = events.flatMap((event) => (event.type === 'effect.settled' ? [event.result] : []));
-  return { texts: texts.join(''), results, journal: JSON.stringify(events), stored: attachments.list(run), workDir };
+  return {
+    texts: texts.join(''),
+    results,
+    journal: JSON.stringify(events),
+    stored: await attachments.list(run),
+    workDir,
+  };
 }
 
 const document = {
