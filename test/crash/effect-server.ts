@@ -29,7 +29,7 @@ class Space {
     if ((this.#asked.get(key) ?? said) !== said)
       this.violations.push(`key ${key} of ${run} came with other arguments: ${said}`);
     this.#asked.set(key, said);
-    // A process may repeat what another one did before it died, but never its own call.
+    // A worker may repeat what another one did before it lost the run, but never its own call. A process that lost its runs is another worker.
     const before = this.#heard.get(key) ?? [];
     const calls = [...before, { worker, attempt, at: Date.now() }];
     if (before.some((each) => each.worker === worker && each.attempt === attempt))

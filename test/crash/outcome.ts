@@ -2,6 +2,7 @@
 import { openSqlite } from '@sluice-internal/store-sqlite';
 import type { Event } from '@sluice-internal/kernel/ir';
 import { audit, replay } from '@sluice-internal/engine/audit';
+import { eachOf } from '@sluice-internal/engine/ports';
 import { readRun } from '@sluice-internal/engine/journal';
 import { reportOf } from '@sluice-internal/engine/report';
 
@@ -29,7 +30,7 @@ export async function judge(db: string): Promise<Judged> {
   const outcomes = new Map<string, RunOutcome>();
   const violations: string[] = [];
   let events = 0;
-  for (const { run } of (await store.index.list()).items) {
+  for await (const { run } of eachOf((page) => store.index.list(page))) {
     const audited = await audit(store.journal, run);
     if (!audited.ok) violations.push(`audit of ${run}: ${audited.broken?.message ?? ''}`);
     else {

@@ -10,7 +10,7 @@ import type { ToolFunction } from '@sluice-internal/tools/calls';
 import { openSqlite } from '@sluice-internal/store-sqlite';
 import { createRuntime } from '@sluice-internal/engine/worker';
 import { PerformError, SluiceError } from '@sluice-internal/engine/ports';
-import type { Engine, Performer } from '@sluice-internal/engine/ports';
+import type { Engine, Performer, Store } from '@sluice-internal/engine/ports';
 import { callEffect } from './effects.ts';
 import type { EffectReply } from './effects.ts';
 import { ANSWERED_AT_ONCE, CANCELLED, sceneOf } from './random-flow.ts';
@@ -28,13 +28,21 @@ const leave = (line: string, status: number): void => {
   setImmediate(() => process.exit());
 };
 const stopWith = (error: Error): void => leave(`fault ${error.stack ?? error.message}`, 1);
-/** After it has lost its runs, a worker is another one. */
-let lost = 0;
-const onNotice = (text: string): void => {
-  if (!text.startsWith('another worker has taken over')) return;
-  lost += 1;
-  say('lost');
-};
+/** One that has lost runs goes on as another worker: it joins under a new name before it can claim any. */
+let names = 0;
+function renamed(store: Store): Store {
+  const seen = new Set<string>();
+  const renew: Store['leases']['renew'] = (worker, termMs) => {
+    if (seen.size > 0 && !seen.has(worker)) {
+      names += 1;
+      say('lost');
+    }
+    seen.add(worker);
+    return store.leases.renew(worker, termMs);
+  };
+  return { ...store, leases: { ...store.leases, renew } };
+}
+const self = (): string => `${orders.name}+${names}`;
 
 const effect =
   (tool: string): ToolFunction =>
@@ -42,7 +50,7 @@ const effect =
     const { idempotencyKey: key, run, node, attempt, signal } = context;
     let reply: EffectReply;
     try {
-      reply = await callEffect(orders.space, { worker: orders.name, run, node, tool, key, attempt, args }, signal);
+      reply = await callEffect(orders.space, { worker: self(), run, node, tool, key, attempt, args }, signal);
     } catch (error) {
       throw new PerformError({
         class: 'transient',
@@ -62,18 +70,17 @@ const performer = functionPerformer({
 const perform: Performer['perform'] = (call) => {
   // The time is taken in the same breath as the look at the lease: writing it down may fall after a long sleep.
   const at = Date.now();
-  if (orders.log !== undefined) appendFileSync(orders.log, `${at} ${call.command.run} ${orders.name}+${lost}\n`);
+  if (orders.log !== undefined) appendFileSync(orders.log, `${at} ${call.command.run} ${self()}\n`);
   return performer.perform(call);
 };
 
 const scenes = Array.from({ length: orders.count }, (_, index) => sceneOf(orders.seed + index));
 const engine = createRuntime({
-  store: openSqlite(orders.db),
+  store: renamed(openSqlite(orders.db)),
   performer: { perform, answer: ({ name }) => (name === ANSWERED_AT_ONCE ? { choice: 'yes', by: 'somebody' } : null) },
   leaseMs: orders.leaseMs,
   snapshotEvery: orders.snapshotEvery,
   onFault: stopWith,
-  onNotice,
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void engine.close().then(() => leave('closed', 0)));

@@ -1,3 +1,5 @@
+import { outstanding } from '@sluice-internal/kernel/core';
+import type { RunState } from '@sluice-internal/kernel/ir';
 import { describe, expect, test } from 'vitest';
 import { Core, NO_RETRY, end, flowOf, forkOver, meter, set, tool, undoable, within } from './flow.ts';
 
@@ -356,14 +358,14 @@ describe('only what was sent is undone', () => {
     expect(core.state?.outcome).toMatchObject({ code: 'TIMEOUT', error: { type: 'DeadlineError' } });
   });
 
-  const unknown = (unclear?: object): Core => {
+  const unknown = (unclear?: object, origin = {}): Core => {
     const undo = {
       tool: 'undo_a',
       input: { x: 'input' },
       timeoutMs: 500,
       ...(unclear === undefined ? {} : { unclear }),
     };
-    const core = new Core(flowOf({ a: { ...undoable('a', 'end'), undo } as never, end: end() }), 7);
+    const core = new Core(flowOf({ a: { ...undoable('a', 'end'), undo } as never, end: end() }), 7, origin);
     core.sent = 'unknown';
     core.tell({ type: 'cancel', by: 'ann', why: '' }, 2);
     return core;
@@ -375,6 +377,39 @@ describe('only what was sent is undone', () => {
     expect(undone(core)).toEqual([]);
     core.tell({ type: 'answer', id: question(core), answer: { choice, by: 'ann' } }, 3);
     expect(undone(core)).toEqual(choice === 'approve' ? ['0#0'] : []);
+  });
+
+  test('L6: a run that stops waits for its person, and the end of its time wakes it no more', () => {
+    const core = unknown(undefined, { deadline: 100 });
+    expect(core.owed).toEqual(['0#u1 a']);
+    expect(core.tell({ type: 'tick' }, 100)?.refused).toBe('nothing-due');
+    expect(outstanding(core.program, core.state as RunState).wake).toBeNull();
+    core.tell({ type: 'answer', id: question(core), answer: { choice: 'approve', by: 'ann' } }, 200);
+    expect(undone(core)).toEqual(['0#0']);
+  });
+
+  test('L6: a branch that asks wakes no run that has undone the rest, when the time of the run is over', () => {
+    const undo = { tool: 'undo_a', input: { x: 'input' }, timeoutMs: 500 };
+    const heads = [{ name: 'l', to: 'a' }];
+    const nodes = {
+      fork: forkOver({ heads }, 'b', { timeoutMs: 40, failed: [{ when: 'true', to: 'b' }] as never }),
+      a: { ...undoable('a', 'done'), undo, timeoutMs: null } as never,
+      done: end(),
+      b: undoable('b', 'c'),
+      c: tool('c', 'end'),
+      end: end(),
+    };
+    const core = new Core(flowOf(nodes, within(150)));
+    core.sent = 'unknown';
+    core.tell({ type: 'tick' }, 40);
+    core.answer('0#1', 1, 50);
+    core.fail('0#2', 'fatal', 60);
+    core.answer('0#u3', null, 70);
+    expect(core.owed).toEqual(['0:0.0#u0 a']);
+    expect(core.tell({ type: 'tick' }, 150)?.refused).toBe('nothing-due');
+    expect(outstanding(core.program, core.state as RunState).wake).toBeNull();
+    core.tell({ type: 'answer', id: question(core), answer: { choice: 'reject', by: 'ann' } }, 200);
+    expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'UNAVAILABLE_DEP' });
   });
 
   test('L6: nobody answers, and a second cancellation ends the run for review', () => {

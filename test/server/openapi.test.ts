@@ -67,7 +67,17 @@ test('each answer has the shape that the document describes', async () => {
     seen.add(`${method} ${path}`);
     return { status, body };
   };
-  for (const path of ['/healthz', '/readyz', '/metrics', '/v1/me', '/v1/session', '/v1/tokens', '/v1/metrics/summary'])
+  for (const path of [
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/v1/me',
+    '/v1/session',
+    '/v1/tokens',
+    '/v1/schema',
+    '/v1/scripts',
+    '/v1/metrics/summary',
+  ])
     await tried('GET', path);
   for (const token of [undefined, viewer]) {
     const as = token === undefined ? {} : { token };
@@ -102,6 +112,7 @@ test('each answer has the shape that the document describes', async () => {
   for (const [path, body] of [
     ['/v1/runs/{run}/cancel', {}],
     ['/v1/runs/{run}/guidance', { text: 'x' }],
+    ['/v1/runs/{run}/retry', {}],
     ['/v1/runs/{run}/erase', {}],
     ['/v1/runs/{run}/resume', {}],
     ['/v1/runs/{run}/resume', { budget: { tool_calls: 3 } }],

@@ -22,6 +22,8 @@ export const ROWS: { readonly [route: string]: Row } = {
   'GET /v1/tokens': { access: 'admin' },
   'POST /v1/tokens': { access: 'admin', body: { name: 'made', access: ['viewer'] } },
   'DELETE /v1/tokens/{name}': { access: 'admin' },
+  'GET /v1/schema': { access: 'viewer' },
+  'GET /v1/scripts': { access: 'operator' },
   'GET /v1/flows': { access: 'viewer' },
   'GET /v1/flows/{flow}': { access: 'viewer' },
   'GET /v1/flows/{flow}/source': { access: 'viewer' },

@@ -23,9 +23,27 @@ const GIVEN = `import { compile, createEngine, type CompiledFlow, type Engine } 
 declare const engine: Engine, flow: CompiledFlow, text: string;
 export const given: unknown = [compile, createEngine, engine, flow, text];
 `;
-/** The function that the README's refund calls. */
+/** The functions that the refund of the README calls. */
 const PAY = `import type { Json } from 'sluice';
-declare global { function pay(order: string, amount: number, key: string): Promise<Json>; }
+declare global {
+  function pay(order: string, amount: number, key: string): Promise<Json>;
+  function findOrder(order: string): Promise<Json>;
+}
+`;
+/** What the README leaves to its reader: a model, the orders, and a payment provider. */
+const WORLD = `const paid: unknown[] = [];
+const findOrder = async (order: string) => ({ order, item: 'kettle', total: 49.5 });
+const pay = async (order: string, amount: number, key: string) => {
+  paid.push(amount);
+  return { receipt: 're_' + order, keyed: key !== '' };
+};
+const replies = [
+  { text: '', toolCalls: [{ name: 'orders.get', args: { order: 'A-1042' } }] },
+  { text: 'It leaks.', toolCalls: [{ name: 'payments.refund', args: { order: 'A-1042', amount: 49.5 } }] },
+  { text: '{ "status": "complete", "answer": "I refunded $49.50." }' },
+  { text: '{ "ok": true, "problem": null, "missing": [], "confidence": 0.9 }' },
+];
+const model = async () => replies.shift()!;
 `;
 
 const pages = ['README.md', ...pathsIn('docs').filter((path) => path.endsWith('.md'))];
@@ -92,6 +110,29 @@ test.each(['flow', 'workflow'])('%s: the TypeScript of the page has the hash of 
   expect(flow?.hash).toBe(compile(yaml).flow?.hash);
 });
 
+test('the refund of the README has at most 20 lines, and runs', { timeout: 240_000 }, () => {
+  const dir = folder();
+  const [program = ''] = blocksOf('README.md', 'ts');
+  expect(program.split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(20);
+  const told =
+    'console.log(JSON.stringify({ paid, output, receipts: receipts.map(({ tool, approvedBy }) => [tool, approvedBy]) }));';
+  writeFileSync(
+    join(dir, 'refund.ts'),
+    `${WORLD}${program.replace('createEngine()', 'createEngine({ model })')}${told}\n`,
+  );
+  install(dir);
+  const ran = spawnSync(process.execPath, ['refund.ts'], { cwd: dir, encoding: 'utf8' });
+  expect(ran.status, `${ran.stdout}${ran.stderr}`).toBe(0);
+  expect(JSON.parse(ran.stdout)).toEqual({
+    paid: [49.5],
+    output: 'I refunded $49.50.',
+    receipts: [
+      ['orders.get', null],
+      ['payments.refund', 'anna'],
+    ],
+  });
+});
+
 test('the program of the guide to testing runs', { timeout: 240_000 }, () => {
   const dir = folder();
   for (const [path, text] of Object.entries(PROJECT_FILES)) writeFileSync(join(dir, path), text);
@@ -140,7 +181,7 @@ function install(dir: string): void {
   mkdirSync(join(modules, 'sluice'), { recursive: true });
   for (const path of ['package.json', 'dist/bundle'])
     cpSync(join(root, path), join(modules, 'sluice', path), { recursive: true });
-  for (const name of ['@pydantic', 'vitest']) symlinkSync(join(root, 'node_modules', name), join(modules, name));
+  for (const name of ['@pydantic', 'vitest', 'zod']) symlinkSync(join(root, 'node_modules', name), join(modules, name));
 }
 
 /** The sources stand in for the package, so that the document is made by the same modules as the test's own. */

@@ -98,7 +98,8 @@ test('the control judges by the recorded time, also after an answer', { timeout:
   const { pure } = await from<typeof Ports>('engine/src/ports/index.ts');
   const flow = { id: 'f', entry: 'n', nodes: [{ id: 'n', type: 'tool', tool: 'notes.add' }] };
   const play = (approval: boolean, times: readonly string[]) => {
-    const tools = { 'notes.add': { effect: 'write', input: { type: 'object' }, approval } };
+    const asks = approval ? { approval: 'always' } : {};
+    const tools = { 'notes.add': { effect: 'write', input: { type: 'object' }, ...asks } };
     const program = createProgram(compile({ tools, flow }).flow as CompiledFlow, pure);
     const [start = 0, answered] = times.map((time) => Date.parse(`2026-11-${time}Z`));
     const fact = { type: 'start', run: 'r', flow: program.flow.hash, input: {}, seed: 1, origin: {} } as const;

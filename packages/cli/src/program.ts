@@ -165,10 +165,10 @@ const HANDLERS = {
 
 const EXAMPLES = `
 Examples:
-  $ sluice init my-flow && cd my-flow
-  $ sluice check support.flow.yaml
-  $ sluice run support.flow.yaml --script support.script.yaml --input @input.json
+  $ sluice init my-desk && cd my-desk
+  $ sluice check desk.loop.yaml
+  $ sluice run desk.loop.yaml --script desk.script.yaml --input @input.txt
   $ sluice approvals
-  $ sluice answer APPROVAL approve --as anna --script support.script.yaml
+  $ sluice answer APPROVAL approve --as anna --script desk.script.yaml
 
 Exit status: 0 the run succeeded or the check passed, 1 it did not, 2 wrong usage, 3 the run waits for a person or a signal.`;

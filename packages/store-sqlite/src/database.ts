@@ -20,6 +20,12 @@ export function openDatabase(path: string | URL, options: Options): DatabaseSync
 }
 let open: Open | undefined;
 
+/** Before another try to get what another process holds. */
+export function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+}
+export const PAUSE_MS = 10;
+
 /** A file of its own for data that can be erased: deleted data is overwritten, and there is no log that keeps it. */
 export function openErasable(path: string, schema: string): DatabaseSync {
   if (path !== IN_MEMORY) createPrivate(path);

@@ -7,19 +7,28 @@ import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import { openDatabase } from './database.ts';
+import { openDatabase, pause } from './database.ts';
 
-export function keepId(db: DatabaseSync, path: string): void {
+/** Two processes may open a new file at the same moment. SQLite itself does not wait for the checkpoint of another one. */
+export function keepId(db: DatabaseSync, path: string, busyMs: number): void {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
   if (log === undefined || log.size === 0 || !lacksId(path)) return;
-  const { busy } = db.prepare('PRAGMA wal_checkpoint(FULL)').get() as { readonly busy: number };
-  if (busy !== 0 && lacksId(path))
-    throw new SluiceError(
-      'journal-busy',
-      `\`${path}\` is new, and another process keeps it from being completed`,
-      'Try again.',
-    );
+  const until = performance.now() + busyMs;
+  while (!isCheckpointed(db) && lacksId(path)) {
+    if (performance.now() >= until)
+      throw new SluiceError(
+        'journal-busy',
+        `\`${path}\` is new, and another process keeps it from being completed`,
+        'Try again.',
+      );
+    pause();
+  }
   keepName(path);
+}
+
+function isCheckpointed(db: DatabaseSync): boolean {
+  const { busy } = db.prepare('PRAGMA wal_checkpoint(FULL)').get() as { readonly busy: number };
+  return busy === 0;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { openDatabase } from './database.ts';
+import { PAUSE_MS, openDatabase, pause } from './database.ts';
 import { SluiceError, codecOfProcess, refuseEmpty } from '@sluice-internal/engine/ports';
 import type { Codec, Store, StoreClock } from '@sluice-internal/engine/ports';
 import { machineClock } from './clock.ts';
@@ -156,7 +156,7 @@ function prepare(db: DatabaseSync, path: string, busyMs: number): void {
   // Batches rewrite the pages that runs share; a longer log lets one checkpoint serve many batches.
   db.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000');
   retryBusy(busyMs, () => createTables(db, path));
-  retryBusy(busyMs, () => keepId(db, path));
+  retryBusy(busyMs, () => keepId(db, path, busyMs));
 }
 
 /** The switch to WAL ignores the busy timeout, so two processes that start together need a retry. */
@@ -166,8 +166,7 @@ function retryBusy<T>(busyMs: number, work: () => T): T {
       return work();
     } catch (error) {
       if (!isBusy(error) || waitedMs >= busyMs) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+      pause();
     }
   }
 }
-const PAUSE_MS = 10;

@@ -7,7 +7,7 @@ import { makeFolder, shellWord, usage } from '@sluice-internal/library/documents
 import type { Cli } from '@sluice-internal/library/documents';
 import { withCommandName } from '../table/command-name.ts';
 import type { Options } from '../table/command-table.ts';
-import { PROJECT_FILES } from '../templates/init-files.ts';
+import { DESK_FILES } from '../templates/init-files.ts';
 import { TEMPLATES, type Template } from '../templates/templates.ts';
 
 export async function initCommand(cli: Cli, dir: string, options: Options<'init'>): Promise<void> {
@@ -40,17 +40,14 @@ function manifestOf(text: string, dir: string): string {
 }
 
 function templateOf(name: string | undefined): Template {
-  if (name === undefined) return { files: PROJECT_FILES, next: FIRST };
+  if (name === undefined) return { files: DESK_FILES, next: FIRST };
   const template = Object.hasOwn(TEMPLATES, name) ? TEMPLATES[name] : undefined;
   if (template !== undefined) return template;
   const known = Object.keys(TEMPLATES);
   throw usage(`there is no template \`${name}\``, didYouMean(name, known, `Choose one of ${known.join(', ')}.`));
 }
 
-const FIRST = [
-  'sluice check support.flow.yaml',
-  'sluice run support.flow.yaml --script support.script.yaml --input @input.json',
-];
+const FIRST = ['sluice check desk.loop.yaml', 'sluice run desk.loop.yaml --script desk.script.yaml --input @input.txt'];
 
 function nextSteps(dir: string, files: readonly string[], next: readonly string[]): string {
   const enter = dir === '.' ? [] : [`  cd ${shellWord(dir)}`];

@@ -1,4 +1,45 @@
 /** The files of a new project. They are short and run offline. */
+export const DESK_FILES: { readonly [path: string]: string } = {
+  'desk.loop.yaml': `# One agent with two tools. It looks up orders by itself, and a refund waits for a person.
+agents:
+  - { id: desk, instructions: "Find the order. Refund what we owe. Say what you did.", tools: [orders.get, payments.refund] }
+tools:
+  orders.get: { effect: read, trust: trusted, input: { properties: { order: { type: string } }, required: [order] } }
+  payments.refund: { effect: financial, amount: args.amount, input: { properties: { order: { type: string }, amount: { type: number } } } }
+boundary: { profile: support }
+budgets: { tool_calls: 6, cost_usd: 0.25 }
+loop: { id: refunds, agent: desk }
+`,
+  'desk.script.yaml': `# Plays the model and the two tools, so that the flow runs offline. It answers no question: that is yours to do.
+agents:
+  desk:
+    - { tools: [{ name: orders.get, args: { order: A-1042 } }] }
+    - { tools: [{ name: payments.refund, args: { order: A-1042, amount: 49.5 } }], text: The kettle leaks and came five days ago. }
+    - '{ "status": "complete", "answer": "I refunded $49.50 for order A-1042." }'
+tools:
+  orders.get: [{ result: { order: A-1042, item: kettle, total: 49.5 } }]
+  payments.refund: [{ result: { receipt: re_7f3a, paid: 49.5 } }]
+`,
+  'input.txt': `My kettle leaks. Please refund order A-1042.
+`,
+  'README.md': `# A desk that asks before it pays
+
+    npx sluice check desk.loop.yaml
+    npx sluice dev
+
+The page shows the flow. Press \`Start\` with the script \`desk\`, and approve the refund in the inbox. Or stay in the terminal:
+
+    npx sluice run desk.loop.yaml --script desk.script.yaml --input @input.txt
+    npx sluice approvals
+    npx sluice answer APPROVAL approve --script desk.script.yaml
+    npx sluice explain RUN
+`,
+  '.gitignore': `.sluice/
+node_modules/
+`,
+};
+
+/** The files of the template `support`. */
 export const PROJECT_FILES: { readonly [path: string]: string } = {
   'support.flow.yaml': `# A support desk. An agent reads the message, a decision looks at the amount,
 # a person approves large refunds, and a tool pays.

@@ -35,7 +35,7 @@ export async function sluice(
 /** The project that `sluice init` makes, which waits for a person at its gate. */
 export async function newProject(): Promise<string> {
   const dir = folder();
-  const made = await sluice(['init', '.'], { cwd: dir });
+  const made = await sluice(['init', '.', '--template', 'support'], { cwd: dir });
   if (made.status !== 0) throw new Error(made.stderr);
   return dir;
 }

@@ -144,12 +144,12 @@ test('a run id of the caller makes the start idempotent', async () => {
 
 test('init refuses to overwrite, and does so when told', async () => {
   const cwd = await newProject();
-  writeFileSync(join(cwd, 'support.flow.yaml'), 'mine');
+  writeFileSync(join(cwd, 'desk.loop.yaml'), 'mine');
   const refused = await sluice(['init', '.'], { cwd });
   expect(refused.status).toBe(2);
-  expect(readFileSync(join(cwd, 'support.flow.yaml'), 'utf8')).toBe('mine');
+  expect(readFileSync(join(cwd, 'desk.loop.yaml'), 'utf8')).toBe('mine');
   expect((await sluice(['init', '.', '--force'], { cwd })).status).toBe(0);
-  expect(readFileSync(join(cwd, 'support.flow.yaml'), 'utf8')).not.toBe('mine');
+  expect(readFileSync(join(cwd, 'desk.loop.yaml'), 'utf8')).not.toBe('mine');
 });
 
 test('a gate that refuses a turn has a line with its reason', async () => {

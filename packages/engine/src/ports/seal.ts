@@ -176,11 +176,11 @@ export function journalKeys(text: string, where = 'SLUICE_JOURNAL_KEY'): readonl
 }
 
 function keyMissing(id: string, known: readonly string[]): SluiceError {
-  const has =
-    known.length === 0 ? 'no key is set' : `the keys that are set are ${known.map((each) => `\`${each}\``).join(', ')}`;
+  const needs = `this needs the journal key \`${id}\``;
+  const set = known.map((each) => `\`${each}\``).join(', ');
   return new SluiceError(
     'journal-key',
-    `this needs the journal key \`${id}\`, and ${has}`,
+    known.length === 0 ? `${needs}, and no key is set` : `${needs}, and the keys that are set are ${set}`,
     'Set SLUICE_JOURNAL_KEY to the key with which it was stored.',
     undefined,
     { key: id },

@@ -97,7 +97,7 @@ async function withoutPersonalData(host: Host, run: RunId, fact: MailFact): Prom
 /** A person with a key signs what enters the journal, so this comes after the protection of personal data. */
 async function withIdentity(
   fact: MailFact,
-  answered: Pick<AnsweredRun, 'flow' | 'state'>,
+  answered: Omit<AnsweredRun, 'reach' | 'trustedServers' | 'revoked'>,
   { clock, store: { reach, shared }, trustedServers }: Host,
 ): Promise<MailFact> {
   if (fact.type !== 'answer') return fact;

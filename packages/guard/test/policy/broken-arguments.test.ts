@@ -8,7 +8,7 @@ import { completion } from '../../../models/test/models/bodies.ts';
 import { json, serve } from '../../../models/test/models/serve.ts';
 
 const TOOL = { effect: 'read', input: { type: 'object', properties: { only: { type: 'string' } } } };
-const CUT_OFF = '{"only": "tmp"';
+const CUT_OFF = '{"only": "tmp';
 const FLOW = { flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] } };
 const LOOP = { loop: { id: 'demo', agent: 'bot' } };
 
@@ -29,7 +29,7 @@ describe.each([
     );
   });
 
-  test.each(['[1]', '"x"', '7', 'null', '{only: 1}'])('%s is not an object either', async (written) => {
+  test.each(['[1]', '"x"', '7', 'null', '{"only": 4'])('%s is not an object either', async (written) => {
     const { ran, sent } = await run(body, [{ arguments: written }]);
     expect(ran).toEqual([]);
     expect(JSON.stringify(sent[1])).toContain(JSON.stringify(`they are not a JSON object: ${written}`).slice(1, -1));

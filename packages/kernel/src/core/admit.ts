@@ -168,8 +168,11 @@ export function earliest(state: RunState, after: Instant): Instant | null {
   const consider = (deadline: Instant | null): void => {
     if (deadline !== null && deadline > after && (wake === null || deadline < wake)) wake = deadline;
   };
-  if (state.late !== true && state.waitsSince === undefined) consider(state.deadline);
-  consider(state.origin.deadline ?? null);
+  // A run that is stopping already is not stopped by the end of its time: a wake-up for it would repeat for ever.
+  if (!isStopping(state)) {
+    if (state.late !== true && state.waitsSince === undefined) consider(state.deadline);
+    consider(state.origin.deadline ?? null);
+  }
   for (const { observed, deadline, escalateAt = null, dropped } of state.pending.values())
     if (observed === null && dropped === undefined) {
       consider(deadline);

@@ -3,7 +3,7 @@ import type { EventBody, Thread } from '../ir/events.ts';
 import type { Expr } from '../ir/nodes.ts';
 import { reasonOf } from '../expr/error.ts';
 import type { Json } from '../expr/json.ts';
-import type { Notes } from '../expr/context.ts';
+import type { Notes } from '../expr/value.ts';
 import type { Program } from './program.ts';
 
 /**

@@ -3,7 +3,7 @@
  * that need a platform: SHA-256 and JSON Schema.
  */
 import { compileExpr, literalOf, pathOf } from '../expr/evaluate.ts';
-import type { Notes } from '../expr/context.ts';
+import type { Notes } from '../expr/value.ts';
 import { sortedKeys } from '../expr/sorted-keys.ts';
 import type { CompiledFlow, Expr, Input, Node, NodeId, Write } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';

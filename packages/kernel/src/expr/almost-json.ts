@@ -1,7 +1,7 @@
 /**
  * Reads replies that are almost JSON. Only spellings with one meaning are accepted: reasoning before the answer, comments, trailing
  * commas, other quotation marks, names without them, constants of Python and JavaScript, line breaks inside texts, missing closing
- * brackets at the end, escaped quotation marks. A text that ends inside a string, a name that occurs twice and more than one object
+ * brackets at the end (not after a number or a word that may have been cut off), escaped quotation marks. A text that ends inside a string, a name that occurs twice and more than one object
  * are refused. The reader writes strict JSON text, so numbers, escapes and depth have the rules of every other text.
  */
 import { sortedText } from './json.ts';
@@ -77,11 +77,27 @@ function scan(body: string): { readonly found: readonly Found[]; readonly enclos
 
 function readAt(body: string, start: number): { readonly found: Found | null; readonly work: number } {
   const { object: strict, work } = objectAt(body, start);
-  if (strict !== null) return { found: { start, end: start + strict.length, object: strict, how: [] }, work };
+  if (strict !== null) {
+    const found = isTooDeep(strict) ? null : { start, end: start + strict.length, object: strict, how: [] };
+    return { found, work };
+  }
   const reader = new Reader(body, start);
   const isRead = reader.object() && jsonOr(reader.written, null) !== null;
   const { at: end, written: object, how } = reader;
   return { found: isRead ? { start, end, object, how: [...how] } : null, work: work + end - start };
+}
+
+/** The levels of lists and objects that a value may have. */
+const STRICT_DEPTH_MAX = 1000;
+
+function isTooDeep(json: string): boolean {
+  let depth = 0;
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    if (depth > STRICT_DEPTH_MAX) return true;
+  }
+  return false;
 }
 
 /** The beginning of an object: a name and a colon. */
@@ -209,7 +225,7 @@ class Reader {
     const char = this.#text[this.at];
     if (char === bracket) return 'here';
     if (isFirst) return null;
-    if (this.#isOver()) return 'missing';
+    if (this.#isOver()) return this.#isWhole() ? 'missing' : null;
     // A closing brace ends an open list too.
     return bracket === ']' && char === '}' ? 'missing' : null;
   }
@@ -265,6 +281,11 @@ class Reader {
       else if (/[^ \t\r\n]/.test(blanks)) this.how.add('other blanks');
       this.at = skip.lastIndex;
     }
+  }
+
+  /** The last value has its end. A number or a word at the very end of the text may be only its beginning: 4 of 49.50. */
+  #isWhole(): boolean {
+    return this.at === 0 || !/[\p{L}\p{N}_.$+-]$/u.test(this.#text.slice(0, this.at).slice(-2));
   }
 
   /** Nothing follows except the end of a fence. */

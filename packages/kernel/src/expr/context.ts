@@ -1,7 +1,7 @@
 /** The context of compilation, passed down the syntax tree, and the environment of one evaluation. */
 import { EvalError, LIMITS } from './error.ts';
 import type { Ast } from './parse.ts';
-import type { Value } from './value.ts';
+import type { Notes, Value } from './value.ts';
 
 export interface Context {
   /** Slots of the variables that macros bind. */
@@ -37,14 +37,6 @@ export interface Env {
   readonly locals: Value[];
   fuel: number;
   readonly notes?: Notes | undefined;
-}
-
-/** What a guard could not read as it stands. */
-export interface Notes {
-  /** A sentence for each text that was compared as a number. */
-  readonly coerced: string[];
-  /** A sentence for each field that was read of a text. */
-  readonly unread: string[];
 }
 
 export type Eval = (env: Env) => Value;

@@ -25,11 +25,11 @@
 import type { Json } from './json.ts';
 import { ROOT, compile, compileJson, readPath, typeNameOf } from './compile.ts';
 import { pathOfAst } from './ast.ts';
-import type { Env, Eval, Notes } from './context.ts';
+import type { Env, Eval } from './context.ts';
 import { LIMITS, asEvalError } from './error.ts';
 import { parseExpr } from './parse.ts';
 import type { Ast } from './parse.ts';
-import type { Value } from './value.ts';
+import type { Notes, Value } from './value.ts';
 
 /** CEL source text, as the compiled flow stores it. */
 export type Expr = string;

@@ -73,3 +73,11 @@ export function typeOf(value: Value): string {
 export function isList(value: Value): value is Value[] {
   return Array.isArray(value);
 }
+
+/** What a guard could not read as it stands. */
+export interface Notes {
+  /** A sentence for each text that was compared as a number. */
+  readonly coerced: string[];
+  /** A sentence for each field that was read of a text. */
+  readonly unread: string[];
+}

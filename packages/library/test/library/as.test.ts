@@ -36,6 +36,8 @@ const OPERATIONS: { readonly [name: string]: readonly [Access, Operation] } = {
   cancel: ['operator', (view, run) => view.cancel(run)],
   resume: ['operator', (view, run) => view.resume(run)],
   fork: ['operator', (view, run) => view.fork(run, { at: 1 })],
+  retry: ['operator', (view, run) => view.retry(run)],
+  guide: ['operator', (view, run) => view.guide(run, { text: 'x', by: 'anna' })],
   answer: ['approver', (view, _, question) => view.answer(question, { choice: 'yes' })],
 };
 

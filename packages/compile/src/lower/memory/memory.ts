@@ -12,6 +12,7 @@ import type { MemoryDef } from '../../document/memory.ts';
 import { literal, object, path, quote } from '@sluice-internal/kernel/expr';
 import { OBSERVATIONS } from '../agent-turn/turn.ts';
 import { agentMeterIds } from '../budget-meters.ts';
+import { heardBy, heardIfAny } from '../guidance.ts';
 import { append, set, setField, type Kit, type Step } from '../kit.ts';
 import { reachedFrom, type Draft } from '../reached.ts';
 import { allEntries, readInput, untrustedEntries, withheldEntries, writeEffect, memoryMessages } from './checks.ts';
@@ -95,10 +96,12 @@ function withModel(node: DoNode, agents: readonly string[], definitions: Definit
   const remote = provider === 'a2a' ? [readBy(node, 'it.text', false)] : [];
   if (!agents.includes(agent)) return withWrites(node, remote);
   const messages = memoryMessages(path(RECALLED, agent));
-  const recorded = input['messages'] === undefined ? answerOf(definitions, agent, input, 'it.text') : undefined;
+  const said = input['messages'];
+  const isTurn = said !== undefined && said !== heardIfAny(agent);
+  const recorded = isTurn ? undefined : answerOf(definitions, agent, input, 'it.text');
   const effect = {
     ...node.effect,
-    input: { ...input, messages: recorded === undefined ? `${messages} + ${input['messages'] ?? '[]'}` : messages },
+    input: { ...input, messages: `${messages} + ${isTurn ? said : heardBy(agent)}` },
   };
   return withWrites({ ...node, effect }, [...remote, ...(recorded === undefined ? [] : [recorded])]);
 }
