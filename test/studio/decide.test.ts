@@ -161,7 +161,7 @@ test.each(['light', 'dark'] as const)(
     ]) {
       await open(page, path);
       await page.waitForTimeout(700);
-      expect({ path, found: await violations(page) }).toEqual({ path, found: [] });
+      expect({ path, found: await violations(page, colorScheme) }).toEqual({ path, found: [] });
     }
     expect(bad).toEqual([]);
     await context.close();

@@ -139,16 +139,17 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** What axe finds, in words. */
-export async function violations(page: Page): Promise<readonly string[]> {
+/** What axe finds, in words. The themes differ in colours alone, so in dark nothing else is looked for. */
+export async function violations(page: Page, theme: 'light' | 'dark' = 'light'): Promise<readonly string[]> {
   // The policy of the page allows no script of a test in a tag; the protocol of the browser runs it.
   await page.evaluate(readFileSync(AXE, 'utf8'));
-  const found = await page.evaluate(async () => {
+  const rules = theme === 'dark' ? { runOnly: ['color-contrast'] } : {};
+  const found = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as {
       readonly axe: { run(options: object): Promise<{ violations: unknown }> };
     };
-    return (await axe.run({ resultTypes: ['violations'] })).violations;
-  });
+    return (await axe.run({ resultTypes: ['violations'], ...only })).violations;
+  }, rules);
   return (found as readonly Violation[]).flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary = '' }) => `${id}: ${html.slice(0, 160)} ${failureSummary.slice(0, 200)}`),
   );
