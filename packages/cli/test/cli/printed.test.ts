@@ -46,6 +46,22 @@ describe('pages', () => {
   );
 });
 
+test('the README: the first command prints what stands there, in this order', { timeout: 60_000 }, async () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const [, line = ''] = /^npm ci && npx sluice (run .+)$/m.exec(readme) ?? [];
+  const [, printed = ''] = /prints:\n\n```\n([\s\S]*?)```/.exec(readme) ?? [];
+  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+  const cwd = folder();
+  cpSync(join(root, 'examples'), join(cwd, 'examples'), { recursive: true });
+  const { stdout, stderr } = await sluice(words, { cwd });
+  const steady = (text: string): string =>
+    text
+      .replaceAll(/r_[a-z0-9]+/g, 'r_ID')
+      .replaceAll(/\d+\.\d s/g, 'T s')
+      .trim();
+  expect(steady(`${stderr}${stdout}`)).toBe(steady(printed));
+});
+
 /** The saga shows a run that undoes its work, the stamps a budget that is used up. */
 const FAILING: { readonly [name: string]: readonly [number, string] } = {
   'saga.staged.yaml': [1, 'compensated'],

@@ -17,10 +17,5 @@ export function heardBy(agent: string): Expr {
   return `(${GUIDANCE} == null ? [] : ${GUIDANCE}.filter(g, g.to == ${quote(agent)}))`;
 }
 
-/** The same for a call that is no part of a turn: null until there is a remark. */
-export function heardIfAny(agent: string): Expr {
-  return `(${GUIDANCE} == null ? null : ${GUIDANCE}.filter(g, g.to == ${quote(agent)}))`;
-}
-
 /** The words of all remarks that were heard, as a list of texts. */
 export const REMARKS: Expr = `(${GUIDANCE} == null ? [] : ${GUIDANCE}.map(g, g.content))`;

@@ -14,7 +14,8 @@ export type { Builder, Lowered } from './builder-types.ts';
 export { TooManyNodes, createBuilder } from './builder.ts';
 export { rowOfTool, tracedBy } from '@sluice-internal/controls';
 export { IF_OBJECT, ONE_REPAIR, REPAIR_THEN_PASS, WHOLE_IF_OBJECT, isObjectSchema, replyMode } from './fit.ts';
-export { REMARK, REMARKS, heardBy, heardIfAny, hearsAs } from './guidance.ts';
+export { GUIDANCE } from './guidance-slot.ts';
+export { REMARK, REMARKS, heardBy, hearsAs } from './guidance.ts';
 export { NO_RETRY, append, classified, createKit, errorOf, set, setField } from './kit.ts';
 export type { Call, Failure, Kit, Question, Step } from './kit.ts';
 export {

@@ -11,7 +11,7 @@ import {
   append,
   createBuilder,
   createKit,
-  heardIfAny,
+  GUIDANCE,
   hearsAs,
   isObjectSchema,
   isRisky,
@@ -138,7 +138,7 @@ function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: Way): N
   return kit.call(
     { ...place(step), id: idOf(step), enters: step.name, hears: hearsAs(step.agent) },
     {
-      effect: { ...effect, input: { ...input, messages: heardIfAny(step.agent) } },
+      effect: { ...effect, input: { ...input, messages: GUIDANCE } },
       ...(schema === null ? {} : { schema }),
       writes: way.writes,
       timeoutMs: step.timeoutMs,

@@ -12,7 +12,8 @@ import type { MemoryDef } from '../../document/memory.ts';
 import { literal, object, path, quote } from '@sluice-internal/kernel/expr';
 import { OBSERVATIONS } from '../agent-turn/turn.ts';
 import { agentMeterIds } from '../budget-meters.ts';
-import { heardBy, heardIfAny } from '../guidance.ts';
+import { GUIDANCE } from '../guidance-slot.ts';
+import { heardBy } from '../guidance.ts';
 import { append, set, setField, type Kit, type Step } from '../kit.ts';
 import { reachedFrom, type Draft } from '../reached.ts';
 import { allEntries, readInput, untrustedEntries, withheldEntries, writeEffect, memoryMessages } from './checks.ts';
@@ -97,7 +98,7 @@ function withModel(node: DoNode, agents: readonly string[], definitions: Definit
   if (!agents.includes(agent)) return withWrites(node, remote);
   const messages = memoryMessages(path(RECALLED, agent));
   const said = input['messages'];
-  const isTurn = said !== undefined && said !== heardIfAny(agent);
+  const isTurn = said !== undefined && said !== GUIDANCE;
   const recorded = isTurn ? undefined : answerOf(definitions, agent, input, 'it.text');
   const effect = {
     ...node.effect,

@@ -12,7 +12,7 @@ import {
   REPLY,
   VERDICT,
   addTurn,
-  heardIfAny,
+  GUIDANCE,
   hearsAs,
   replyMode,
   set,
@@ -104,7 +104,7 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   kit.call(
     { ...lowering.entered(prepared), hears: hearsAs(id) },
     {
-      effect: { ...effect, input: { ...effect.input, messages: heardIfAny(id) } },
+      effect: { ...effect, input: { ...effect.input, messages: GUIDANCE } },
       ...fitOf(lowering, value, output),
       writes: outputs(lowering, value, output, 'it.text'),
       timeoutMs: lowering.timeoutMs(prepared),
