@@ -14,7 +14,7 @@ export class SluiceError extends Error {
   readonly help: string | undefined;
   /** The status of the answer; 0 if there was none. */
   readonly status: number;
-  /** What the sentence says as data, such as who answered first. */
+  /** The facts of the message as data, such as who answered first. */
   readonly details: { readonly [field: string]: unknown };
 
   constructor(code: string, message: string, { help, status = 0, details = {}, cause }: Given = {}) {

@@ -22,7 +22,7 @@ export interface Question {
 }
 
 /**
- * What an answer did.
+ * The state of a question after an answer.
  * @example
  * const answered: Answered = await (await sluice.question('a_r_1.0.1')).answer('approve');
  * show(answered.missing);

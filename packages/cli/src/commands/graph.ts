@@ -29,7 +29,7 @@ async function isRun(cli: Cli, id: string): Promise<boolean> {
   return existsSync(cli.db) && (await withStore(cli, async ({ index }) => (await index.find(id)) !== null));
 }
 
-/** What happened in a run. */
+/** Draws the way that a run took. */
 async function graphOfRun(cli: Cli, id: string, how: Drawn): Promise<ExitStatus> {
   return withRun(cli, id, async ({ journal }, run) => {
     const read = await readRun(journal, run);

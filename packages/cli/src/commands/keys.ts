@@ -34,7 +34,7 @@ export async function keysListCommand(cli: Cli): Promise<void> {
   for (const each of keys) if (each.key === null) cli.hint(each.problem);
 }
 
-/** What the key has signed before stays as it is. */
+/** Answers that the key signed before stay valid. */
 export async function keysRevokeCommand(cli: Cli, given: string, { why = '' }: Options<'keys revoke'>): Promise<void> {
   demandOperator(cli, 'a key counts for the runs of all tenants');
   const key = publicKeyOf(given);

@@ -32,7 +32,7 @@ export async function workerCommand(cli: Cli, options: Options<'worker'>): Promi
   let fault: Error | null = null;
   const { promise: failed, resolve } = Promise.withResolvers<Error>();
   const { options: world } = engineWorld(cli, others);
-  // A call that cannot be made here fails as in a program: nobody is there to add the key.
+  // A call whose model, key or tool is missing fails. A command would pause the run for a person to add it; nobody watches a worker.
   const { onMissing: _, ...engineOptions } = world;
   const { engine } = composeEngine(
     {

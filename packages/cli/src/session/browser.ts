@@ -13,7 +13,7 @@ export function openBrowser(url: string, isTerminal: boolean, env: NodeJS.Proces
   return true;
 }
 
-/** `BROWSER` is the wish of the user. Without a terminal nobody looks at a page, and without a display there is none. */
+/** A browser is opened if `BROWSER` names one. Otherwise there must be a terminal and a display. */
 function commandOf(env: NodeJS.ProcessEnv, isTerminal: boolean): readonly string[] | null {
   const { BROWSER: wanted = '', DISPLAY: x11 = '', WAYLAND_DISPLAY: wayland = '' } = env;
   if (wanted === 'none') return null;

@@ -142,7 +142,7 @@ export function demandFlow(flow: string | undefined, runs: readonly { readonly f
 
 /** A missing database that the user named is a mistake in the command. */
 function isAbsent({ db, dbNamed }: Cli): boolean {
-  // The server says if there is none.
+  // Only the database server knows whether a database at an address exists.
   if (isAddress(db) || existsSync(db)) return false;
   if (!dbNamed) return true;
   throw new SluiceError(

@@ -73,7 +73,7 @@ export function waitingText(waiting: readonly Waiting[], flags: string, { colors
     .join('\n');
 }
 
-/** What a person has to know at once. `sluice approvals` has the rest. */
+/** The sections of a question that the end of a run shows. `sluice approvals` shows all of them. */
 const URGENT: ReadonlySet<string> = new Set(['on yes', 'careful', 'again']);
 const LINES_MAX = 12;
 

@@ -1,4 +1,4 @@
-/** What happened in a run, as a picture: the nodes that it entered with how they ended, and the routes that it took. */
+/** The picture of a run: the nodes that it entered, how each ended, and the routes between them. */
 import { END, START, edgeShape, shape } from '@sluice-internal/compile/picture';
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from '@sluice-internal/compile/picture';
 import { nameAt } from '@sluice-internal/engine/report';

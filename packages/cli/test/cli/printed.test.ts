@@ -1,8 +1,9 @@
 /** The commands that pages and examples print run as printed. */
+import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, root } from './cli.ts';
+import { bin, cleanEnvironment, folder, root } from './cli.ts';
 import { sluice } from './in-process.ts';
 import { printedIn, wordsOf } from './page.ts';
 
@@ -50,16 +51,17 @@ test('the README: the first command prints what stands there, in this order', { 
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const [, line = ''] = /^npm ci && npx sluice (run .+)$/m.exec(readme) ?? [];
   const [, printed = ''] = /prints:\n\n```\n([\s\S]*?)```/.exec(readme) ?? [];
-  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
   const cwd = folder();
   cpSync(join(root, 'examples'), join(cwd, 'examples'), { recursive: true });
-  const { stdout, stderr } = await sluice(words, { cwd });
+  // One stream for both, so that the order counts.
+  const command = `"${process.execPath}" "${bin}" ${line} 2>&1`;
+  const { stdout } = spawnSync('sh', ['-c', command], { cwd, env: cleanEnvironment(), encoding: 'utf8' });
   const steady = (text: string): string =>
     text
       .replaceAll(/r_[a-z0-9]+/g, 'r_ID')
       .replaceAll(/\d+\.\d s/g, 'T s')
       .trim();
-  expect(steady(`${stderr}${stdout}`)).toBe(steady(printed));
+  expect(steady(stdout)).toBe(steady(printed));
 });
 
 /** The saga shows a run that undoes its work, the stamps a budget that is used up. */

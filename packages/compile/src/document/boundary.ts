@@ -141,7 +141,7 @@ type Escalation = { readonly [trouble: string]: Consequence };
 
 type Permission = (typeof PERMISSIONS)[number];
 
-/** Whether a tool is called, and the rule that says so: a key of the document, or the effect of the tool. */
+/** The permission of a tool, and the rule that gives it: a key of the document, or the effect of the tool. */
 interface Verdict {
   readonly permission: Permission;
   readonly rule: string;
