@@ -4,7 +4,7 @@
  *
  *   npm run pictures
  */
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { EXAMPLES, folder, freePort, openBrowser, person, remove, serve, type Site } from '../test/studio/kit.ts';
@@ -48,8 +48,9 @@ const site = await serve(dir, port, '--as', 'anna');
 const browser = await openBrowser();
 try {
   for (const folderName of [OUT, DOCS]) {
-    rmSync(folderName, { recursive: true, force: true });
     mkdirSync(folderName, { recursive: true });
+    // The recording of a terminal lies beside the pictures, and is not made here.
+    for (const file of readdirSync(folderName)) if (file.endsWith('.png')) rmSync(join(folderName, file));
   }
   for (const colorScheme of THEMES) for (const width of WIDTHS) await draw(site, colorScheme, width);
 } finally {

@@ -1,5 +1,5 @@
 /** Pages of runs, questions, tenants and tombstones. Each page is read through an index, from its cursor on. */
-import { badCursor, limitOf, pageOf, placeOf } from '@sluice-internal/engine/ports';
+import { cursorOfName, limitOf, nameBefore, pageOf, placeOf } from '@sluice-internal/engine/ports';
 import type {
   Index,
   ListedRun,
@@ -51,13 +51,13 @@ export function createLists(database: Database): Lists {
     },
     tenants: async (page = {}) => {
       const limit = limitOf(page);
-      const after = page.cursor === undefined ? '' : textIn(page.cursor);
+      const after = nameBefore(page);
       const rows = await query<{ tenant: string }>(TENANTS, [after, limit + 1]);
       return pageOf(
         rows,
         limit,
         ({ tenant }) => tenant,
-        ({ tenant }) => [Buffer.from(tenant).toString('base64url')],
+        ({ tenant }) => [cursorOfName(tenant)],
       );
     },
   };
@@ -161,13 +161,6 @@ function questionQuery({ run, tenant }: QuestionFilter, place: readonly number[]
       FROM @questions q JOIN @runs r ON r.id = q.run${where} ORDER BY q.asked_at DESC, q.run DESC, q.position LIMIT ${value(rows)}`,
     values,
   };
-}
-
-/** The cursor of a list of names is the last name. */
-function textIn(cursor: string): string {
-  const text = Buffer.from(cursor, 'base64url').toString();
-  if (text === '' || Buffer.from(text).toString('base64url') !== cursor) throw badCursor(cursor);
-  return text;
 }
 
 /** One look-up per tenant, and not one per run. */

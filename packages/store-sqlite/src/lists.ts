@@ -1,6 +1,6 @@
 /** Pages of runs, questions, tenants and tombstones. Each page is read through an index, from its cursor on. */
 import type { StatementSync } from 'node:sqlite';
-import { badCursor, keyIdOf, limitOf, pageOf, placeOf } from '@sluice-internal/engine/ports';
+import { cursorOfName, keyIdOf, limitOf, nameBefore, pageOf, placeOf } from '@sluice-internal/engine/ports';
 import type {
   Codec,
   Index,
@@ -57,14 +57,14 @@ export function createLists(connection: Connection, store: string): Lists {
       }),
     tenants: async (page = {}) => {
       const limit = limitOf(page);
-      const after = page.cursor === undefined ? '' : textIn(page.cursor);
+      const after = nameBefore(page);
       return connection.read(() => {
         const rows = tenants.all(after, limit + 1) as unknown as [string][];
         return pageOf(
           rows,
           limit,
           ([tenant]) => tenant,
-          ([tenant]) => [Buffer.from(tenant).toString('base64url')],
+          ([tenant]) => [cursorOfName(tenant)],
         );
       });
     },
@@ -175,13 +175,6 @@ export function questionQuery({ run, tenant }: QuestionFilter, place: readonly n
     sql: `${SELECT_QUESTION}${where} ORDER BY questions.asked_at DESC, questions.run DESC, questions.position LIMIT ?`,
     values,
   };
-}
-
-/** The cursor of a list of names is the last name. */
-function textIn(cursor: string): string {
-  const text = Buffer.from(cursor, 'base64url').toString();
-  if (text === '' || Buffer.from(text).toString('base64url') !== cursor) throw badCursor(cursor);
-  return text;
 }
 
 /** One look-up per tenant, and not one per run. */

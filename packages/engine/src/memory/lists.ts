@@ -1,7 +1,7 @@
 /** The lists of the store in memory. */
 import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { RunId } from '@sluice-internal/kernel/ir';
-import { badCursor, limitOf, pageOf, placeOf } from '../ports/page.ts';
+import { cursorOfName, limitOf, nameBefore, pageOf, placeOf } from '../ports/page.ts';
 import type {
   Index,
   ListedRun,
@@ -89,25 +89,14 @@ function compare(a: readonly number[], b: readonly number[]): number {
 export function listTenants(runs: Iterable<NumberedRun>, page: PageRequest): Page<string> {
   const limit = limitOf(page);
   const names = new Set([...runs].flatMap(({ entry: { tenant } }) => tenant ?? []));
-  const after = page.cursor === undefined ? '' : tenantAt(page.cursor);
+  const after = nameBefore(page);
   const rows = [...names].toSorted().filter((name) => name > after);
   return pageOf(
     rows.slice(0, limit + 1),
     limit,
     (name) => name,
-    (name) => [cursorOfTenant(name)],
+    (name) => [cursorOfName(name)],
   );
-}
-
-/** The cursor of a list of names is the last name. */
-function cursorOfTenant(name: string): string {
-  return Buffer.from(name).toString('base64url');
-}
-
-function tenantAt(cursor: string): string {
-  const name = Buffer.from(cursor, 'base64url').toString();
-  if (name === '' || cursorOfTenant(name) !== cursor) throw badCursor(cursor);
-  return name;
 }
 
 export function waitingRuns(

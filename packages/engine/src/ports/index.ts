@@ -37,7 +37,7 @@ export type {
 } from './memory.ts';
 export { OPTIONS, refuseEmpty } from './options.ts';
 export type { Meaning } from './options.ts';
-export { allOf, badCursor, eachOf, limitOf, pageOf, placeOf } from './page.ts';
+export { allOf, cursorOfName, eachOf, limitOf, nameBefore, pageOf, placeOf } from './page.ts';
 export { piiKey } from './pii-key.ts';
 export { codecOfProcess } from './journal-key.ts';
 export { NO_CODEC, codecOf, journalKeys, keyIdOf, resealed, resealedBytes } from './seal.ts';

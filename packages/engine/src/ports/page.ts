@@ -12,12 +12,25 @@ export function placeOf({ cursor }: PageRequest, length: number): readonly numbe
   throw badCursor(cursor);
 }
 
-export function badCursor(cursor: string): SluiceError {
+function badCursor(cursor: string): SluiceError {
   return new SluiceError(
     'bad-cursor',
     `\`${cursor}\` is not a place in this list`,
     'Pass `next` of the page before, or leave the cursor out for the first page.',
   );
+}
+
+/** The cursor of a list of names is the last name. */
+export function cursorOfName(name: string): string {
+  return Buffer.from(name).toString('base64url');
+}
+
+/** The name after which a page of names begins. Empty for the first page. */
+export function nameBefore({ cursor }: PageRequest): string {
+  if (cursor === undefined) return '';
+  const name = Buffer.from(cursor, 'base64url').toString();
+  if (name === '' || cursorOfName(name) !== cursor) throw badCursor(cursor);
+  return name;
 }
 
 export function limitOf({ limit = PAGE_LIMIT }: PageRequest): number {
